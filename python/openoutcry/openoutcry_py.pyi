@@ -47,6 +47,7 @@ __all__ = [
     "TradingEnv",
     "annual_share",
     "at_cost",
+    "bar_count_notices",
     "benjamini_hochberg",
     "block_length",
     "break_even_bps",
@@ -1170,6 +1171,9 @@ def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None
 
 def inferred_periods_per_year(dates: list[str]) -> float | None:
     """Return the number of bars per year that ascending ISO 8601 dates imply, or None."""
+
+def bar_count_notices(dates: list[str], periods_per_year: float, is_stated: bool) -> list[str]:
+    """Return notices of ascending ISO 8601 dates that hold fewer or more bars than their bars per year."""
 
 def split_columns(text: str, delimiter: str, width: int) -> tuple[list[str], list[list[str]], list[int]] | None:
     """Return the columns of a delimited text without quotes, blank lines left out.

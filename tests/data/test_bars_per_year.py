@@ -132,3 +132,35 @@ def test_a_replay_names_the_number_that_restores_the_recorded_market() -> None:
     other = oo.replay(run.record, oo.Dataset.from_frame(frame(CALENDARS["every day"][0], seed=1))).first
     assert other is not None
     assert "restores" not in str(other)
+
+
+# Bars at one time of day of a place whose clocks change, some days earlier.
+LOCAL = {
+    "days at the open": (pd.bdate_range("2024-01-02", periods=120) + pd.Timedelta(hours=9.5), 252.0),
+    "days at the close": (pd.bdate_range("2024-01-02", periods=500) + pd.Timedelta(hours=16), 252.0),
+    "days of currencies": (pd.bdate_range("2024-01-02", periods=400) - pd.Timedelta(hours=7), 252.0),
+    "every midnight": (pd.date_range("2024-01-02", periods=400), 365.0),
+    "weeks": (pd.date_range("2024-01-05", periods=60, freq="W-FRI") + pd.Timedelta(hours=17), 52.0),
+    "month ends": (pd.date_range("2015-01-31", periods=60, freq="BME") + pd.Timedelta(hours=16), 12.0),
+    "quarters": (pd.date_range("2005-03-31", periods=40, freq="QE") + pd.Timedelta(hours=16), 4.0),
+}
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin", "Australia/Sydney", "Asia/Tokyo"])
+@pytest.mark.parametrize("name", LOCAL)
+def test_a_change_of_clocks_keeps_the_number_of_one_bar_a_day(name: str, zone: str) -> None:
+    dates, periods = LOCAL[name]
+    times = dates.tz_localize(zone)
+    text = "time,close\n" + "".join(f"{time.isoformat()},{100 + place % 7}\n" for place, time in enumerate(times))
+    assert oo.Dataset.from_csv(text, symbol="A").periods_per_year == periods
+    # Midnight is asked about: it may mean a day.
+    if name != "every midnight":
+        epochs = pd.DataFrame({"time": times.as_unit("s").asi8, "close": 5.0})
+        assert oo.Dataset.from_frame(epochs, symbol="A").periods_per_year == periods
+
+
+def test_a_half_day_keeps_the_number_of_days() -> None:
+    days = pd.bdate_range("2024-01-02", periods=60)
+    times = [day + pd.Timedelta(hours=13 if place == 30 else 16) for place, day in enumerate(days)]
+    text = "Date,Close\n" + "".join(f"{time:%m/%d/%Y %H:%M:%S},{100 + place}\n" for place, time in enumerate(times))
+    assert oo.Dataset.from_csv(text, symbol="A").periods_per_year == 252.0

@@ -18,9 +18,9 @@ from openoutcry.arguments import checked_integer, is_bool
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
+from openoutcry.data.bar_counts import caveats_of
 from openoutcry.data.columns import frozen, periods_text
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.missing_bars import missing_caveats
 from openoutcry.data.window import Edge, Window, weights_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -328,7 +328,7 @@ class Run:
         If no order filled, or more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
         """
         why = unfilled_caveat(self.dataset, self._settings["window"], self.events, lambda: self.event_counts["filled"])
-        caveats = ({"return": why} if why else {}) | missing_caveats(self.dataset.notices, self.metrics["cagr"])
+        caveats = ({"return": why} if why else {}) | caveats_of(self.dataset.notices, self.metrics["cagr"])
         if native.is_riskless(self.returns):
             caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
         return caveats

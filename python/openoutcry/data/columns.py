@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, row_labels, unmasked_array
-from openoutcry.data.missing_bars import missing_notices
+from openoutcry.data import bar_counts
 from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
 
@@ -222,10 +222,10 @@ def periods_notices(
         hint = "annualised numbers are undefined; hint: state `periods_per_year`, `--periods-per-year`"
         return (f"the dates do not show the number of bars per year: {hint}",)
     if stated is None:
-        return missing_notices(core.dates, core.periods_per_year, is_stated=implied is not None)
+        return bar_counts.notices_of(core.dates, core.periods_per_year, is_stated=implied is not None)
     if implied is not None:
         contradiction = _contradiction(stated, implied, f"the calendar {calendar} implies")
-        return contradiction or missing_notices(core.dates, stated, is_stated=True)
+        return contradiction or bar_counts.notices_of(core.dates, stated, is_stated=True)
     return stated_notices(core.dates, stated)
 
 
@@ -236,12 +236,12 @@ def stated_notices(dates: Sequence[str], stated: float | None) -> tuple[str, ...
     """
     inferred = native.inferred_periods_per_year(list(dates))
     if stated is None:
-        return () if inferred is None else missing_notices(dates, inferred, is_stated=False)
+        return () if inferred is None else bar_counts.notices_of(dates, inferred, is_stated=False)
     if inferred is None:
-        return missing_notices(dates, stated, is_stated=True)
+        return bar_counts.notices_of(dates, stated, is_stated=True)
     # A larger number within the tolerance shows no missing bars.
     contradiction = _contradiction(stated, inferred, "the dates imply")
-    return contradiction or missing_notices(dates, min(stated, inferred), is_stated=stated <= inferred)
+    return contradiction or bar_counts.notices_of(dates, min(stated, inferred), is_stated=stated <= inferred)
 
 
 def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...]:
@@ -269,6 +269,8 @@ def cut(values: Mapping[str, Any], rows: slice, places: Sequence[int]) -> dict[s
     found["risk_free"] = None if values["risk_free"] is None else values["risk_free"][rows]
     for feed in ("fundamentals", "news"):
         found[feed] = [item for item in values[feed] if item[0] in symbols]
+    # The bars of a part are counted again.
+    found["notices"] = [notice for notice in values["notices"] if not bar_counts.is_count(notice)]
     return found
 
 

@@ -391,5 +391,5 @@ class Dataset:
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:
-        cut = columns.cut(self._columns(), rows, places)
-        return Dataset.from_arrays(**cut, name=self.name, notices=self.notices)
+        cut = columns.cut(self._columns() | {"notices": self.notices}, rows, places)
+        return Dataset.from_arrays(**cut, name=self.name)

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data import bar_axis, bar_periods, carried_events
+from openoutcry.data.bar_counts import is_count
 from openoutcry.data.carried_events import Events, Indices, Table
 from openoutcry.data.columns import STATED_PERIODS
-from openoutcry.data.missing_bars import MISSING_BARS
 from openoutcry.errors import refusal
 
 _PRICES = ("open", "high", "low", "close")
@@ -83,7 +83,7 @@ def resampled(values: Mapping[str, Any], every: str) -> dict[str, Any]:
         found["risk_free"] = carried_events.compounded(values["risk_free"], of_bar, n_groups)
     found, others = bar_axis.without_empty(found, np.isfinite(close).any(axis=0))
     # The bars per year were those of the shorter bars.
-    notices = [each for each in values["notices"] if not each.startswith(STATED_PERIODS) and MISSING_BARS not in each]
+    notices = [each for each in values["notices"] if not (each.startswith(STATED_PERIODS) or is_count(each))]
     found["notices"] = (*notices, *_notices(values, groups, every, sum(lost.values())), *others)
     return found
 

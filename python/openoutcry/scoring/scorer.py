@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, checked_text, unmasked_array
+from openoutcry.data.bar_counts import is_count
 from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.missing_bars import MISSING_BARS
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
@@ -160,7 +160,7 @@ def _caveats(terms: _Terms) -> tuple[str, ...]:
     """Return the caveats of the bars per year of returns or a market."""
     notices = [(market.name, notice) for market in terms.markets for notice in market.notices]
     of_markets = [
-        f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS) or MISSING_BARS in notice
+        f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS) or is_count(notice)
     ]
     return *caveats_of(terms.dates, terms.periods_per_year), *of_markets
 

@@ -30,6 +30,7 @@ pub use fast_path::{
     StoreWorkspace, run_block, step_block, step_store,
 };
 pub use market::as_of::AsOf;
+pub use market::bar_counts::bar_count_notices;
 pub use market::bar_frequency::inferred_periods_per_year;
 pub use market::columns::{Columns, Fundamental, NewsItem, Origin};
 pub use market::csv_reader::CsvReader;

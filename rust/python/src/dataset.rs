@@ -217,6 +217,12 @@ impl Dataset {
     }
 }
 
+/// Return notices of ascending ISO 8601 dates that hold fewer or more bars than their bars per year.
+#[pyfunction]
+pub(crate) fn bar_count_notices(dates: Vec<String>, periods_per_year: f64, is_stated: bool) -> Vec<String> {
+    openoutcry::bar_count_notices(&dates, periods_per_year, is_stated)
+}
+
 /// Return the number of bars per year that ascending ISO 8601 dates imply, or None.
 #[pyfunction]
 pub(crate) fn inferred_periods_per_year(dates: Vec<String>) -> Option<f64> {

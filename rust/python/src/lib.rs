@@ -71,6 +71,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::check_rows, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::inferred_periods_per_year, module)?)?;
+    module.add_function(wrap_pyfunction!(dataset::bar_count_notices, module)?)?;
     module.add_function(wrap_pyfunction!(market_rows::split_columns, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::most_cash_return, module)?)?;
     module.add_function(wrap_pyfunction!(episode_windows::resolve_window, module)?)?;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::market::date::instant;
+use crate::market::day_numbers::day_numbers;
 use crate::market::week::{CALENDAR_DAYS, SATURDAY, Week, weekday};
 
 const DAY: i64 = 86_400;
@@ -43,9 +44,7 @@ pub fn inferred_periods_per_year(dates: &[String]) -> Option<f64> {
     if times.len() < 2 || !is_ascending {
         return None;
     }
-    let clock = times[0].rem_euclid(DAY);
-    let is_daily = times.iter().all(|time| time.rem_euclid(DAY) == clock);
-    let inferred = if is_daily { by_days(&times) } else { within_days(&times) };
+    let inferred = day_numbers(&times).map_or_else(|| within_days(&times), |days| by_days(&days));
     inferred.filter(|inferred| is_dense(&times, *inferred))
 }
 
@@ -62,10 +61,9 @@ fn is_dense(times: &[i64], inferred: f64) -> bool {
     span < COUNTED || (inferred / counted).max(counted / inferred) <= TOLERANCE
 }
 
-/// Returns bars per year of bars that are whole days apart.
-fn by_days(times: &[i64]) -> Option<f64> {
-    let days: Vec<i64> = times.iter().map(|time| time.div_euclid(DAY)).collect();
-    let week = Week::of(&days);
+/// Returns bars per year of bars on ascending days.
+fn by_days(days: &[i64]) -> Option<f64> {
+    let week = Week::of(days);
     let open = |day: i64| weekday(day) < SATURDAY || week.is_regular(weekday(day));
     let distance = |pair: &[i64]| (pair[0] + 1..=pair[1]).take(10).filter(|day| open(*day)).count();
     if median(days.windows(2).map(distance).collect()) == 1 {
@@ -228,8 +226,11 @@ mod tests {
         assert_eq!(inferred(&bars(&ALL, 0..1, 3600, 400)), Some(365.0));
         assert_eq!(inferred(&bars(&[0, 1, 2, 3, 4, 6], 0..1, 3600, 100)), Some(313.0));
         assert_eq!(inferred(&bars(&[6, 0, 1, 2, 3], 0..1, 3600, 100)), Some(252.0));
-        // Every day at 21:00.
-        assert_eq!(inferred(&bars(&ALL[..5], 21..22, 3600, 30)), Some(252.0));
+        // Every day at 21:00, or an hour later after a change of clocks.
+        let late = bars(&ALL[..5], 21..22, 3600, 400);
+        assert_eq!(inferred(&late), Some(252.0));
+        let changed = |place: usize| late[place] + 3600 * i64::from(place % 200 > 100);
+        assert_eq!(inferred(&(0..late.len()).map(changed).collect::<Vec<_>>()), Some(252.0));
         // Two bars: Friday and Monday; Tuesday and Wednesday; Friday and Saturday.
         let day = |offset: i64| (of(2024, 1, 1) + offset) * DAY;
         assert_eq!(inferred(&[day(4), day(7)]), Some(252.0));

@@ -3,6 +3,7 @@
 //! Imports `error` and `vector`. Knows no account, no order and no cost.
 
 pub(crate) mod as_of;
+pub(crate) mod bar_counts;
 pub(crate) mod bar_fields;
 pub(crate) mod bar_frequency;
 pub(crate) mod columns;
@@ -13,6 +14,7 @@ pub(crate) mod csv_reader;
 pub(crate) mod csv_wide;
 pub(crate) mod dataset;
 pub(crate) mod date;
+pub(crate) mod day_numbers;
 pub(crate) mod distinct_names;
 pub(crate) mod fill_prices;
 pub(crate) mod fingerprint;
@@ -20,7 +22,6 @@ pub(crate) mod grid;
 pub(crate) mod long_rows;
 pub(crate) mod market_bytes;
 pub(crate) mod market_tables;
-pub(crate) mod missing_bars;
 pub(crate) mod plain_number;
 pub(crate) mod range_checks;
 pub(crate) mod row_keys;

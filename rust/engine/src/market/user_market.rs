@@ -3,12 +3,12 @@
 //! [`Dataset::new`] accepts every valid number: records, snapshots and the wire hold what they hold.
 
 use crate::error::DataError;
+use crate::market::bar_counts::bar_count_notices;
 use crate::market::bar_fields::fields_of_symbol;
 use crate::market::bar_frequency::inferred_periods_per_year;
 use crate::market::columns::Columns;
 use crate::market::csv_reader;
 use crate::market::dataset::Dataset;
-use crate::market::missing_bars::missing_notice;
 use crate::market::range_checks::check_ranges;
 use crate::market::shown_numbers::significant;
 use crate::market::silent_volume::drop_silent_volume;
@@ -41,7 +41,7 @@ impl Dataset {
         let market = Self::with_periods_per_year(columns, stated.value)?;
         let mut notices: Vec<String> = check_splits(&market)?.into_iter().chain(silent).collect();
         notices.extend(check_ranges(&market)?);
-        notices.extend(market.periods_notice(stated));
+        notices.extend(market.periods_notices(stated));
         Ok((market, notices))
     }
 
@@ -54,7 +54,7 @@ impl Dataset {
     /// Returns the first fault, as [`Dataset::new`] does.
     pub fn from_user_columns(columns: Columns, stated: StatedPeriods<'_>) -> Result<(Self, Vec<String>), DataError> {
         let market = Self::with_periods_per_year(columns, stated.value)?;
-        let mut notices: Vec<String> = market.periods_notice(stated).into_iter().collect();
+        let mut notices: Vec<String> = market.periods_notices(stated);
         let hint = "hint: leave out `splits` if the prices are adjusted already";
         notices.extend(
             hidden_split(&market)
@@ -64,22 +64,22 @@ impl Dataset {
         Ok((market, notices))
     }
 
-    /// Returns a notice if bars per year are unknown or differ from the dates.
-    fn periods_notice(&self, StatedPeriods { value, option }: StatedPeriods<'_>) -> Option<String> {
+    /// Returns notices if bars per year are unknown or differ from the dates.
+    fn periods_notices(&self, StatedPeriods { value, option }: StatedPeriods<'_>) -> Vec<String> {
         let Some(periods) = self.periods_per_year() else {
-            return Some(format!(
+            return vec![format!(
                 "the dates do not show the number of bars per year: annualised numbers are undefined; hint: state `{option}`"
-            ));
+            )];
         };
         let stated = value.is_some();
         match inferred_periods_per_year(self.dates()).filter(|_| stated) {
             Some(inferred) if (inferred / periods).max(periods / inferred) > TOLERANCE => {
                 let [periods, inferred] = [periods, inferred].map(|number| significant(number, 6));
-                Some(format!("`{option}` {periods} was stated; the dates imply {inferred}"))
+                vec![format!("`{option}` {periods} was stated; the dates imply {inferred}")]
             }
             // A larger number within the tolerance shows no missing bars.
-            Some(inferred) => missing_notice(self.dates(), periods.min(inferred), periods <= inferred),
-            None => missing_notice(self.dates(), periods, stated),
+            Some(inferred) => bar_count_notices(self.dates(), periods.min(inferred), periods <= inferred),
+            None => bar_count_notices(self.dates(), periods, stated),
         }
     }
 

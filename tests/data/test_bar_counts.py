@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry import data
 from openoutcry.cli.commands import app
-from openoutcry.data.missing_bars import MISSING_BARS
+from openoutcry.data.bar_counts import is_count
 from openoutcry.openoutcry_py import inferred_periods_per_year
 from openoutcry.scoring import skill
 
@@ -42,7 +42,7 @@ def market(dates: pd.DatetimeIndex, periods_per_year: float | None = None) -> oo
 
 
 def missing(notices: Any) -> list[str]:
-    return [notice for notice in notices if MISSING_BARS in notice]
+    return [notice for notice in notices if is_count(notice)]
 
 
 @pytest.mark.parametrize("name", THINNED)
@@ -105,3 +105,42 @@ def test_longer_bars_of_dates_with_missing_bars_have_a_caveat_of_their_own() -> 
     days = dataset.resample("1d")
     assert days.periods_per_year == 365.0
     assert not missing(days.notices)
+
+
+def union(first: pd.DatetimeIndex, second: pd.DatetimeIndex) -> oo.Dataset:
+    """Return a market of two symbols, each with bars on dates of its own."""
+    columns = [market(dates).close[:, 0] for dates in (first, second)]
+    series = [pd.Series(close, dates) for close, dates in zip(columns, (first, second), strict=True)]
+    return oo.Dataset.from_frame(pd.concat(series, axis=1, keys=["STOCK", "COIN"], sort=True))
+
+
+def test_a_symbol_that_adds_weekends_later_is_a_caveat() -> None:
+    stocks, coins = pd.bdate_range("2010-01-01", "2017-12-31"), pd.date_range("2016-01-01", "2017-12-31")
+    dataset = union(stocks, coins)
+    assert dataset.periods_per_year == 252.0
+    (notice,) = missing(dataset.notices)
+    assert "from 2015-12-28 on, a year holds 365: annual numbers take it for 1.45 years; hint: " in notice
+    run = oo.run_backtest(dataset, "buy-and-hold", window="2016-02-01:2017-11-30", costs=FREE)
+    assert run.caveats["cagr"] == notice
+    part = dataset.between(int(np.searchsorted(np.array(dataset.dates), "2016-01-01")), dataset.n_bars)
+    (of_part,) = missing(part.notices)
+    assert (part.periods_per_year, of_part.split(" on, ")[1]) == (252.0, notice.split(" on, ")[1])
+    assert union(coins, coins).notices == market(coins).notices
+
+
+def test_bars_between_those_of_another_symbol_are_a_caveat() -> None:
+    hours = pd.date_range("2023-01-01", "2023-12-31", freq="h")
+    halves = pd.DatetimeIndex([time for time in hours if time.day_of_week < 5 and 14 <= time.hour < 21])
+    dataset = union(halves + pd.Timedelta(minutes=30), hours)
+    assert dataset.periods_per_year == 8760.0
+    (notice,) = missing(dataset.notices)
+    assert "a year holds 105" in notice
+    assert "for 1.21 years" in notice
+
+
+@pytest.mark.parametrize(("stated", "is_more"), [(252.0, True), (345.0, False), (365.0, False), (400.0, False)])
+def test_a_stated_number_below_the_bars_of_a_year_is_a_caveat(stated: float, is_more: bool) -> None:
+    notices = missing(market(pd.date_range("2020-01-01", periods=800), stated).notices)
+    assert [
+        notice.startswith("252 bars per year as stated; from 2020-01-01 on, a year holds 365") for notice in notices
+    ] == [True] * is_more
