@@ -1173,7 +1173,10 @@ def inferred_periods_per_year(dates: list[str]) -> float | None:
     """Return the number of bars per year that ascending ISO 8601 dates imply, or None."""
 
 def bar_count_notices(dates: list[str], periods_per_year: float, is_stated: bool) -> list[str]:
-    """Return notices of ascending ISO 8601 dates that hold fewer or more bars than their bars per year."""
+    """Return notices of dates that hold fewer or more bars than their number.
+
+    The dates are ascending ISO 8601 texts, the number is of bars per year.
+    """
 
 def split_columns(text: str, delimiter: str, width: int) -> tuple[list[str], list[list[str]], list[int]] | None:
     """Return the columns of a delimited text without quotes, blank lines left out.

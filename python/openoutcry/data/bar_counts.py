@@ -1,4 +1,4 @@
-"""Caveats of dates that hold fewer or more bars than their number of bars per year.
+"""Caveats of dates that hold fewer or more bars than their bars per year.
 
 The core counts the bars; annual numbers count bars as time.
 """

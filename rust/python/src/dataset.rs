@@ -217,7 +217,9 @@ impl Dataset {
     }
 }
 
-/// Return notices of ascending ISO 8601 dates that hold fewer or more bars than their bars per year.
+/// Return notices of dates that hold fewer or more bars than their number.
+///
+/// The dates are ascending ISO 8601 texts, the number is of bars per year.
 #[pyfunction]
 pub(crate) fn bar_count_notices(dates: Vec<String>, periods_per_year: f64, is_stated: bool) -> Vec<String> {
     openoutcry::bar_count_notices(&dates, periods_per_year, is_stated)

@@ -64,9 +64,9 @@ fn missing(times: &[i64], periods_per_year: f64) -> Option<f64> {
     (expected >= LEAST && n_bars < FULL * expected).then_some(n_bars * YEAR / span)
 }
 
-/// Returns the first bar of the fullest year, and its bars per year, if they are many.
+/// Returns the first bar of the fullest year, and its bars per year.
 ///
-/// A year is 52 weeks, so that each day of the week counts; shorter dates have fewer.
+/// `None` if they are not many. A year is 52 weeks, so that each day of the week counts; shorter dates have fewer.
 fn fullest(times: &[i64], periods_per_year: f64) -> Option<(usize, f64)> {
     let last = times[times.len() - 1];
     let weeks = ((last - times[0]) / WEEK).min(*WEEKS.end());
