@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,48 @@ def test_an_ambiguous_frame_is_refused_with_what_to_type(name: str) -> None:
 def test_row_numbers_of_eight_digits_are_no_dates_beside_a_column_of_dates() -> None:
     frame = pd.DataFrame({"date": DAYS, "ABC": CLOSES}, index=range(20240101, 20240105))
     assert oo.Dataset.from_frame(frame).dates == tuple(DAYS)
+
+
+# Frequency of periods -> the last days of two of them.
+ENDS = {"2D": ("2024-01-02", "2024-01-04"), "W": ("2024-01-07", "2024-01-14"), "M": ("2024-01-31", "2024-02-29")} | {
+    "2M": ("2024-02-29", "2024-04-30"),
+    "2Q": ("2024-06-30", "2024-12-31"),
+    "Q-JAN": ("2024-01-31", "2024-04-30"),
+    "Y": ("2024-12-31", "2025-12-31"),
+}
+
+
+@pytest.mark.parametrize("frequency", ENDS)
+def test_periods_are_dated_by_their_last_day(frequency: str) -> None:
+    periods = pd.period_range("2024-01", periods=4, freq=frequency)
+    for frame in (pd.DataFrame({"A": range(1, 5)}, periods), pd.DataFrame({"date": periods, "A": range(1, 5)})):
+        assert oo.Dataset.from_frame(frame).dates[:2] == ENDS[frequency]
+
+
+@pytest.mark.parametrize("library", ["polars", "arrow"])
+def test_a_year_above_9999_is_refused(library: str, tmp_path: Path) -> None:
+    days = pl.Series([19_000, 3_000_000], dtype=pl.Int32).cast(pl.Date)
+    frame = pl.DataFrame({"date": days, "symbol": ["A", "A"], "close": [1.0, 2.0]})
+    path = tmp_path / "prices.parquet"
+    frame.write_parquet(path)
+    given = frame if library == "polars" else frame.to_arrow()
+    for read in (lambda: oo.Dataset.from_frame(given), lambda: oo.Dataset.from_parquet(path)):
+        with pytest.raises(oo.OpenOutcryError, match="`date` at row 1 must be ISO 8601"):
+            read()
+
+
+def test_symbols_of_a_long_table_are_never_fields_of_one_bar(tmp_path: Path) -> None:
+    moves = np.random.default_rng(2)
+    price = 100.0 + moves.normal(0.0, 0.05, 12)
+    wide = pd.DataFrame({"BIL": price, "SHV": price + 0.3, "SGOV": price + 0.15 + moves.uniform(-0.1, 0.1, 12)})
+    wide.index = pd.bdate_range("2024-01-02", periods=12).astype(str)
+    long = (
+        wide.round(2).rename_axis("date").melt(ignore_index=False, var_name="symbol", value_name="close").reset_index()
+    )
+    long.to_parquet(tmp_path / "prices.parquet", index=False)
+    long.to_csv(tmp_path / "prices.csv", index=False)
+    wanted = oo.Dataset.from_frame(long)
+    assert wanted.symbols == ("BIL", "SGOV", "SHV")
+    assert (
+        wanted == oo.Dataset.from_csv(tmp_path / "prices.csv") == oo.Dataset.from_parquet(tmp_path / "prices.parquet")
+    )

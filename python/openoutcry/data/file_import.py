@@ -150,7 +150,8 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
             raise frame_forms.with_hint(error, frame) from None
     try:
         core = dataframes.core_of(frame, _while_reading(periods_per_year, options))
-        return _checked(core, periods_per_year, options)
+        found = _checked(core, periods_per_year, options, frame_table.names_of(frame))
+        return found._replace(described=())
     except native.OpenOutcryError as error:
         # A frame has types: a value of another type is no other form of a number.
         is_other = error.slug in _OTHER_FORMS - {"duplicate_row", "field_unparsable"}
@@ -160,6 +161,9 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
             return _of_table(frame, periods_per_year, options, stem)
         except native.OpenOutcryError as other:
             raise (other if questions_of(other) else frame_forms.with_hint(error, frame)) from None
+        except (OverflowError, ValueError):
+            # A year above 9999 is no date of Python, in which the tables of frames are.
+            raise frame_forms.with_hint(error, frame) from None
 
 
 def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions, stem: str) -> Imported:
@@ -265,7 +269,9 @@ def _checked(
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
     notices: tuple[str, ...] = ()
-    splits, are_bare = core.column("splits"), not (core.has_opens or core.has_volume)
+    # The names of a long table are symbols, which its columns state.
+    is_long = "symbol" in (name.strip().strip('"').lower() for name in names)
+    splits, are_bare = core.column("splits"), not (core.has_opens or core.has_volume or is_long)
     if splits is not None or are_bare:
         close = core.column("close")
         assert close is not None, "every dataset has closes"

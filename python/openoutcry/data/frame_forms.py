@@ -24,7 +24,7 @@ _LOADERS = ("collect", "compute", "toPandas")
 def named(frame: Any) -> Any:
     """Return a frame with the dates and symbols of its index under their names.
 
-    A pandas series becomes a frame, and periods of a week their last day. Other frames are returned as they are.
+    A pandas series becomes a frame, and periods of a day or longer their last day. Other frames are returned as they are.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the frame is not in memory, or its index has levels without names.
@@ -96,8 +96,13 @@ def _with_index(frame: Any) -> Any:
     index = frame.index
     if index.nlevels > 1:
         return _with_levels(frame)
-    if getattr(index.dtype, "name", "").startswith("period[W"):
-        return frame.set_axis(_days_of(index.to_timestamp(how="end"), index.name))
+    periods = [place for place, kind in enumerate(frame.dtypes) if str(kind).startswith("period[")]
+    for place in periods:
+        values = _ends_of(frame.iloc[:, place].array)
+        frame = frame.assign(**{str(frame.columns[place]): values}) if values is not None else frame
+    ends = _ends_of(index) if str(index.dtype).startswith("period[") else None
+    if ends is not None:
+        return frame.set_axis(ends.rename("date" if index.name is None else index.name))
     has_date = any(column_roles.is_date_name(str(name)) for name in frame.columns)
     is_counted = index.inferred_type != "integer" or has_date or not len(index)
     if is_counted or not all(_YYYYMMDD.fullmatch(str(value)) for value in index):
@@ -106,8 +111,11 @@ def _with_index(frame: Any) -> Any:
     return frame.set_axis([f"{text[:4]}-{text[4:6]}-{text[6:]}" for text in map(str, index)]).rename_axis("date")
 
 
-def _days_of(times: Any, name: Any) -> Any:
-    return times.normalize().rename("date" if name is None else name)
+def _ends_of(periods: Any) -> Any:
+    """Return the last days of periods; None for periods within a day, which keep their start."""
+    ends, starts = periods.end_time, periods.start_time
+    is_long = (ends - starts >= np.timedelta64(86_399, "s")).all()
+    return ends.normalize() if is_long else None
 
 
 def _with_levels(frame: Any) -> Any:

@@ -223,7 +223,8 @@ class _ArrowKeys:
             self._dictionary, self._values = dictionary, [*dictionary.to_pylist(), None]
             if _is_time(dictionary.type):
                 self._values = np.append(dictionary.to_numpy(zero_copy_only=False), np.datetime64("NaT"))
-        places = places.fill_null(len(dictionary)) if places.null_count else places
+        # A small type of places may not hold one more.
+        places = places.cast("int64").fill_null(len(dictionary)) if places.null_count else places
         numbers = places.to_numpy(zero_copy_only=False)
         return Distinct(self._values, numbers.view(np.uint32) if numbers.itemsize == 4 else numbers.astype(np.uint32))
 
