@@ -24,7 +24,7 @@ _LOADERS = ("collect", "compute", "toPandas")
 def named(frame: Any) -> Any:
     """Return a frame with the dates and symbols of its index under their names.
 
-    A pandas series becomes a frame, and periods of a day or longer their last day. Other frames are returned as they are.
+    A pandas series becomes a frame, and periods of a day or longer their last day. Others are returned as they are.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the frame is not in memory, or its index has levels without names.
