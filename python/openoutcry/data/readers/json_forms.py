@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from openoutcry.data.readers import text_table
@@ -156,13 +157,19 @@ def _zones(value: Any) -> list[str]:
 def _list(value: list[Any]) -> tuple[list[str], list[list[Any]]] | None:
     if value and all(isinstance(row, dict) for row in value):
         rows = [_flat(row) for row in value]
-        names = list(dict.fromkeys(name for row in rows for name in row))
+        names = list(dict.fromkeys(chain.from_iterable(rows)))
+        if not names:
+            return None
         if any(list(row) != names for row in rows):
             # The order of columns must not depend on that of rows.
             names.sort()
         if len(names) * len(rows) > 4 * sum(map(len, rows)) + 10_000:
             message = f"objects with the same keys are required; received {len(names)} keys in {len(value)} objects"
             raise refusal("field_unparsable", message)
+        if not any(map(len(names).__ne__, map(len, rows))):
+            return names, list(map(list, map(operator.itemgetter(*names), rows))) if len(names) > 1 else [
+                list(row.values()) for row in rows
+            ]
         return names, [[row.get(name) for name in names] for row in rows]
     if value and all(isinstance(row, list) and len(row) == len(value[0]) > 1 for row in value):
         return [], value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import re
@@ -67,6 +68,12 @@ class TextTable:
     def numbers(self, place: int) -> npt.NDArray[np.float64] | None:
         """Return the numbers of a column of a frame, NaN where missing; None for text."""
         return None
+
+    def named(self, names: list[str]) -> TextTable:
+        """Return the table with other names."""
+        found = copy.copy(self)
+        found.names = names
+        return found
 
     def first(self, place: int) -> str:
         """Return the first field of a column that is not empty."""
@@ -188,8 +195,19 @@ def _table(found: list[list[str]], numbers: list[int], width: int, delimiter: st
 
 def of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> TextTable:
     """Return the table of rows that were read from JSON. None is an empty field."""
-    texts = [["" if value is None else str(value) for value in row] for row in rows]
-    return TextTable(list(names), texts, list(range(1, len(texts) + 1)))
+    if not rows or not rows[0] or len(set(map(len, rows))) > 1:
+        texts = [list(map(_shown, row)) for row in rows]
+        return TextTable(list(names), texts, list(range(1, len(texts) + 1)))
+    columns = [_as_texts(column) for column in zip(*rows, strict=True)]
+    return ColumnTable(list(names), columns, range(1, len(rows) + 1))
+
+
+def _as_texts(column: Sequence[Any]) -> list[str]:
+    return list(column) if set(map(type, column)) == {str} else list(map(_shown, column))
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def take_header(table: TextTable) -> TextTable:
