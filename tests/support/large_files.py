@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 FIRST = date(1900, 1, 1)
@@ -15,7 +16,7 @@ class LargeFile(NamedTuple):
 
     content: bytes
     suffix: str = ".csv"
-    options: dict[str, Any] = {}
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 Shape = Callable[[int], LargeFile]
@@ -62,7 +63,9 @@ def of_text(text: str, encoding: str = "utf-8", **options: Any) -> LargeFile:
     return LargeFile(text.encode(encoding), options=options)
 
 
-def of_bars(size: int, date_of: Callable[[int], Any], *, header: bool = True, mark: str = ",", **options: Any) -> LargeFile:
+def of_bars(
+    size: int, date_of: Callable[[int], Any], *, header: bool = True, mark: str = ",", **options: Any
+) -> LargeFile:
     """Return bars of one symbol."""
     draw = random.Random(size)
     head = mark.join(("Date", "Open", "High", "Low", "Close", "Volume")) + "\n" if header else ""
@@ -95,7 +98,9 @@ def wide(size: int, n_columns: int, cell_of: Callable[[random.Random], Any] = pr
     draw = random.Random(size)
     head = mark.join(["Date", *(f"S{place:05}" for place in range(n_columns))]) + "\n"
     return of_text(
-        filled(size, head, lambda row: mark.join(map(str, [days(row), *(cell_of(draw) for _ in range(n_columns))])) + "\n")
+        filled(
+            size, head, lambda row: mark.join(map(str, [days(row), *(cell_of(draw) for _ in range(n_columns))])) + "\n"
+        )
     )
 
 
@@ -106,7 +111,11 @@ def wide_fields(size: int) -> LargeFile:
     fields = ("Open", "High", "Low", "Close", "Volume")
     head = ",".join(["Date", *(f"{symbol}_{name}" for symbol in symbols for name in fields)]) + "\n"
     return of_text(
-        filled(size, head, lambda row: ",".join(map(str, [days(row), *(cell for _ in symbols for cell in bar(draw))])) + "\n")
+        filled(
+            size,
+            head,
+            lambda row: ",".join(map(str, [days(row), *(cell for _ in symbols for cell in bar(draw))])) + "\n",
+        )
     )
 
 
@@ -254,7 +263,9 @@ TEXTS: dict[str, Shape] = {
     **{f"days as {form}": of_dates(form) for form in DAY_FORMS},
     **{f"times as {form}": of_dates(form, minutes) for form in TIME_FORMS},
     "times in a zone": of_dates("%Y-%m-%d %H:%M", minutes, tz="America/New_York"),
-    "days in a stated format": of_dates("%d-%b-%y", lambda row: days(row % 36_000), date_format="%d-%b-%y", duplicates="last"),
+    "days in a stated format": of_dates(
+        "%d-%b-%y", lambda row: days(row % 36_000), date_format="%d-%b-%y", duplicates="last"
+    ),
     "times in a stated format": of_dates("%d-%m-%y %H:%M", minutes, date_format="%d-%m-%y %H:%M"),
     "times that name a zone": zoned,
     "clocks in a column": clocks,
@@ -311,7 +322,9 @@ TEXTS: dict[str, Shape] = {
     "one line of commas": lambda size: of_text("," * size + "\n"),
     "one column": lambda size: of_text(filled(size, "Close\n", lambda row: f"{row}\n")),
     "giant header": lambda size: giant_header(size, lambda place: f"{'S' * 200}{place}" if place else "Date"),
-    "giant header of fields": lambda size: giant_header(size, lambda place: f"S{place // 2}_{('Close', 'Open')[place % 2]}" if place else "Date"),
+    "giant header of fields": lambda size: giant_header(
+        size, lambda place: f"S{place // 2}_{('Close', 'Open')[place % 2]}" if place else "Date"
+    ),
     "one giant name": lambda size: of_text(f"Date,{'S' * size}\n2024-01-02,1\n2024-01-03,2\n"),
     "dividends and splits": yahoo_events,
     "adjusted closes": adjusted,

@@ -52,7 +52,8 @@ def epoch_records(size: int) -> LargeFile:
     draw = random.Random(size)
     letters = ("o", "h", "l", "c", "v")
     rows = [
-        {"t": (1_000_000_000 + 60 * row) * 1000} | dict(zip(letters, bar(draw), strict=True)) for row in range(size // 90)
+        {"t": (1_000_000_000 + 60 * row) * 1000} | dict(zip(letters, bar(draw), strict=True))
+        for row in range(size // 90)
     ]
     return of_json(json.dumps({"ticker": "A", "results": rows}))
 
@@ -152,7 +153,9 @@ def xlsx(size: int, n_columns: int, cell_of: Callable[[random.Random], str]) -> 
 
     sheet = filled(size, f'<row r="1"><c t="str"><v>Date</v></c>{head}</row>', line_of)
     start = f'<worksheet xmlns="{OF}/spreadsheetml/2006/main"><sheetData>'
-    return LargeFile(packed(PARTS | {"xl/s.xml": f"{start}{sheet}</sheetData></worksheet>"}, zipfile.ZIP_STORED), ".xlsx")
+    return LargeFile(
+        packed(PARTS | {"xl/s.xml": f"{start}{sheet}</sheetData></worksheet>"}, zipfile.ZIP_STORED), ".xlsx"
+    )
 
 
 def xlsx_compressed(size: int) -> LargeFile:
@@ -161,8 +164,10 @@ def xlsx_compressed(size: int) -> LargeFile:
     sheet = filled(
         10 * size,
         '<row r="1"><c t="str"><v>Date</v></c><c t="str"><v>Close</v></c></row>',
-        lambda row: f'<row r="{row + 2}"><c r="A{row + 2}" t="str"><v>{days(row)}</v></c>'
-        f'<c r="B{row + 2}"><v>{draw.random() * 100:.16f}</v></c></row>',
+        lambda row: (
+            f'<row r="{row + 2}"><c r="A{row + 2}" t="str"><v>{days(row)}</v></c>'
+            f'<c r="B{row + 2}"><v>{draw.random() * 100:.16f}</v></c></row>'
+        ),
     )
     start = f'<worksheet xmlns="{OF}/spreadsheetml/2006/main"><sheetData>'
     return LargeFile(packed(PARTS | {"xl/s.xml": f"{start}{sheet}</sheetData></worksheet>"}), ".xlsx")
@@ -189,7 +194,9 @@ def texts(size: int) -> Any:
     """Return an Arrow table of days and closes as texts."""
     draw = random.Random(size)
     n_rows = size // 28
-    return pa.table({"Date": [f"{days(row):%d.%m.%Y}" for row in range(n_rows)], "Close": [str(price(draw)) for _ in range(n_rows)]})
+    return pa.table(
+        {"Date": [f"{days(row):%d.%m.%Y}" for row in range(n_rows)], "Close": [str(price(draw)) for _ in range(n_rows)]}
+    )
 
 
 def feather_of(frame: Any, compression: str = "uncompressed") -> LargeFile:

@@ -131,9 +131,7 @@ def _trimmed(values: Sequence[str]) -> list[str]:
     return [" ".join(text.split()) for text in values]
 
 
-def _with_clocks(
-    moments: Moments, clocks: Sequence[str] | None, column: str, lines: Sequence[int]
-) -> Moments:
+def _with_clocks(moments: Moments, clocks: Sequence[str] | None, column: str, lines: Sequence[int]) -> Moments:
     if clocks is None:
         return moments
     hours = of_texts([clock.strip() for clock in clocks])

@@ -42,7 +42,7 @@ class SplitTimes:
         days, clocks = parts if parts is not None else (texts, None)
         self._days = of_texts(days)
         self._clocks = Distinct([""], np.zeros(len(texts), np.uint32)) if clocks is None else of_texts(clocks)
-        self._kinds, self._years = _by_year(self._days.values, date_format)
+        self._kinds, self._years = _by_year(list(self._days.values), date_format)
         first = self._days.first_rows()
         self._first_days = first[self._kinds.first_rows()].tolist()
         self._first_clocks = self._clocks.first_rows().tolist()

@@ -132,9 +132,7 @@ def parse(text: str) -> TextTable:
             the file has another number of fields.
     """
     delimiter, width = _delimiter(text)
-    if width > _MOST_COLUMNS:
-        message = f"at most {_MOST_COLUMNS} columns are required; received {width}"
-        raise refusal("dataset_too_large", f"{message}; hint: a row per date and symbol has no such limit")
+    check_width(width)
     split = native.split_columns(text, delimiter, width)
     if split is not None and not _begins_oddly(split[0], width, delimiter):
         return ColumnTable([], split[1], split[2], split[0], delimiter)
@@ -153,6 +151,17 @@ def parse(text: str) -> TextTable:
     if len(kept) < len(rows):
         rows, lines = [rows[place] for place in kept], [lines[place] for place in kept]
     return _table(rows, lines, width, delimiter)
+
+
+def check_width(width: int) -> None:
+    """Refuse a table of more columns, or of more symbols side by side, than can be read.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: there are more.
+    """
+    if width > _MOST_COLUMNS:
+        message = f"at most {_MOST_COLUMNS} columns are required; received {width}"
+        raise refusal("dataset_too_large", f"{message}; hint: a row per date and symbol has no such limit")
 
 
 def _begins_oddly(preamble: Sequence[str], width: int, delimiter: str) -> bool:
