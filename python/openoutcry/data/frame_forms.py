@@ -112,7 +112,10 @@ def _with_index(frame: Any) -> Any:
 
 
 def _ends_of(periods: Any) -> Any:
-    """Return the last days of periods; None for periods within a day, which keep their start."""
+    """Return the last days of periods.
+
+    None for periods within a day, which keep their start.
+    """
     ends, starts = periods.end_time, periods.start_time
     is_long = (ends - starts >= np.timedelta64(86_399, "s")).all()
     return ends.normalize() if is_long else None

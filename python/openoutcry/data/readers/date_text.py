@@ -6,15 +6,17 @@ A column has one form. The order of day and month must be stated or visible in t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timezone, tzinfo
 
 import numpy as np
 
 from openoutcry.data.readers import period_text
 from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of
-from openoutcry.data.readers.date_zones import ask_zone, localized, named_zone, zone_of
+from openoutcry.data.readers.date_zones import ask_zone, named_zone, zone_of
+from openoutcry.data.readers.distinct import of_texts
+from openoutcry.data.readers.moments import NO_ZONE, Moments, iso_days, iso_times
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.data.readers.split_times import SplitTimes
 from openoutcry.errors import refusal
@@ -24,7 +26,6 @@ _UNITS = {9: 1, 10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
 # `2024010209` is a date and an hour, and no epoch of 2034.
 _LAST_EPOCH = 1_924_992_000
-_EPOCH_0 = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DAY = 86_400
 # Blanks other than single ones within a text.
 _BLANKS = re.compile(r"[^\S \n]|  |^ | $", re.MULTILINE)
@@ -130,15 +131,14 @@ def _trimmed(values: Sequence[str]) -> list[str]:
     return [" ".join(text.split()) for text in values]
 
 
-def _with_clocks(
-    moments: list[datetime], clocks: Sequence[str] | None, column: str, lines: Sequence[int]
-) -> list[datetime]:
+def _with_clocks(moments: Moments, clocks: Sequence[str] | None, column: str, lines: Sequence[int]) -> Moments:
     if clocks is None:
         return moments
-    hours = [clock.strip() for clock in clocks]
-    width = 6 if max(map(len, hours)) > 4 else 4
-    offsets = {clock: _clock(clock, width, column, line) for clock, line in zip(hours, lines, strict=True)}
-    return [moment + offsets[clock] for moment, clock in zip(moments, hours, strict=True)]
+    hours = of_texts([clock.strip() for clock in clocks])
+    width = 6 if max(map(len, hours.values)) > 4 else 4
+    rows = zip(hours.values, hours.first_rows().tolist(), strict=True)
+    known = [_clock(clock, width, column, lines[row]) for clock, row in rows]
+    return moments.plus(np.array(known, np.int64)[hours.places])
 
 
 def _periods(days: Sequence[datetime], form: str, texts: Sequence[str]) -> Dates:
@@ -170,21 +170,27 @@ def _by_format(
         raise refusal("argument_invalid", message)
     if options.order is not None:
         raise refusal("argument_invalid", f"`date_order` or `date_format` is required; received both, {date_format!r}")
-    found = {}
-    for text in dict.fromkeys(texts):
-        try:
-            found[text] = datetime.strptime(text, date_format)
-        except ValueError as error:
-            message = f"`{column}` on line {line_of[text]} must be a date of the form {date_format}; received {text!r}"
-            raise refusal("date_invalid", message) from error
-        if found[text].microsecond:
-            message = f"`{column}` on line {line_of[text]} must be whole seconds; received {text!r}"
-            raise refusal("date_invalid", f"{message}; hint: ticks are not bars: aggregate them to bars first")
-    moments, are_periods = period_text.ends_of([found[text] for text in texts], date_format)
+    are_periods = period_text.ends_of([], date_format)[1]
+    split = SplitTimes(texts, None if are_periods else date_format)
+    shown = list(dict.fromkeys(texts)) if are_periods else split.shown()
+    found = [_of_format(text, date_format, column, line_of) for text in shown]
     if are_periods:
-        return _periods(moments, f"form {date_format}", texts)
-    moments = _with_clocks(moments, clocks, column, [line_of[text] for text in texts])
+        ends = dict(zip(shown, period_text.ends_of(found, date_format)[0], strict=True))
+        return _periods([ends[text] for text in texts], f"form {date_format}", texts)
+    moments = _with_clocks(split.moments(found), clocks, column, [line_of[text] for text in texts])
     return _texts(moments, f"form {date_format}", home, column=column, is_utc=options.is_utc)
+
+
+def _of_format(text: str, date_format: str, column: str, line_of: Mapping[str, int]) -> datetime:
+    try:
+        found = datetime.strptime(text, date_format)
+    except ValueError as error:
+        message = f"`{column}` on line {line_of[text]} must be a date of the form {date_format}; received {text!r}"
+        raise refusal("date_invalid", message) from error
+    if found.microsecond:
+        message = f"`{column}` on line {line_of[text]} must be whole seconds; received {text!r}"
+        raise refusal("date_invalid", f"{message}; hint: ticks are not bars: aggregate them to bars first")
+    return found
 
 
 def _check_no_order(order: str | None, days: Sequence[str]) -> None:
@@ -221,15 +227,15 @@ def _order(form: str, days: Sequence[str], column: str, order: str | None) -> st
     raise unstated(Question("date_invalid", required, received, keyword, option))
 
 
-def _clock(text: str, width: int, column: str, line: int) -> timedelta:
-    """Return the time since midnight of a time that has its own column."""
+def _clock(text: str, width: int, column: str, line: int) -> int:
+    """Return the seconds since midnight of a time that has its own column."""
     match = re.fullmatch(r"(\d\d?):(\d\d)(?::(\d\d)(?:\.0+)?)?", text) or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text)
     # A number has lost its leading zeros.
     match = match or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text.zfill(width))
     hour, minute, second = (int(field or 0) for field in match.groups()) if match else (24, 0, 0)
     if hour > 23 or minute > 59 or second > 59:
         raise refusal("date_invalid", f"`{column}` on line {line} must have a time such as 09:30; received {text!r}")
-    return timedelta(hours=hour, minutes=minute, seconds=second)
+    return 3600 * hour + 60 * minute + second
 
 
 def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dict[str, int]) -> Dates:
@@ -258,30 +264,25 @@ def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dic
     if home in (None, timezone.utc) and len(np.unique(seconds // _DAY)) < len(seconds) and (seconds % _DAY).any():
         shown = np.datetime_as_string(seconds.astype("datetime64[s]"), timezone="UTC")
         return Dates(shown.tolist(), f"{form}, times in UTC")
-    moments = [_EPOCH_0 + timedelta(seconds=second) for second in seconds.tolist()]
-    if home is not None:
-        moments = [moment.astimezone(home) for moment in moments]
-    return _texts(moments, form, home, column=column, is_utc=True)
+    return _texts(Moments(seconds, np.zeros_like(seconds)), form, home, column=column, is_utc=True)
 
 
-def _texts(moments: list[datetime], form: str, home: tzinfo | None, *, column: str, is_utc: bool) -> Dates:
+def _texts(moments: Moments, form: str, home: tzinfo | None, *, column: str, is_utc: bool) -> Dates:
     """Return times as days if all are midnight, else in UTC if their zone is known."""
-    zoned = [moment.tzinfo is not None for moment in moments]
-    if any(zoned) and not all(zoned):
+    zoned = moments.offsets != NO_ZONE
+    if zoned.any() and not zoned.all():
         raise refusal("date_invalid", "times must all have an offset, or none; received both")
-    if any(zoned) and home is not None:
-        moments = [moment.astimezone(home) for moment in moments]
-    if not any((moment.hour, moment.minute, moment.second) != (0, 0, 0) for moment in moments):
-        return Dates([moment.date().isoformat() for moment in moments], f"{form}, days")
-    if not any(zoned) and (home is not None or is_utc):
-        moments = [localized(moment, home or timezone.utc) for moment in moments]
-        zoned = [True]
-    if not any(zoned):
-        return Dates([moment.isoformat() for moment in moments], f"{form}, times without a zone")
-    if home is None:
-        ask_zone(moments, column)
-    shown = [moment.astimezone(timezone.utc).replace(tzinfo=None).isoformat() + "Z" for moment in moments]
-    return Dates(shown, f"{form}, times in UTC")
+    if zoned.any() and home is not None:
+        moments = moments.in_zone(home)
+    if not (moments.seconds % _DAY).any():
+        return Dates(iso_days(moments.seconds), f"{form}, days")
+    if not zoned.any() and home is None and not is_utc:
+        return Dates(iso_times(moments.seconds), f"{form}, times without a zone")
+    if not zoned.any():
+        moments = moments.localized(home or timezone.utc)
+    elif home is None:
+        ask_zone(np.unique(moments.utc()), column)
+    return Dates(iso_times(moments.utc(), "Z"), f"{form}, times in UTC")
 
 
 def _described(form: str, order: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone, tzinfo
-from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
 
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.errors import refusal
@@ -18,7 +19,8 @@ _MARKETS = (
 _NAMED = re.compile(r"(?P<time>.*\d) (?P<zone>[A-Z][A-Za-z]+(?:/[A-Za-z_]+)+)", re.ASCII)
 _LONGEST = 80
 # Bars of one day each are at least this far apart, with a change of clocks.
-_DAY = timedelta(hours=23)
+_DAY = 23 * 3600
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def zone_of(name: str | None) -> tzinfo | None:
@@ -57,19 +59,21 @@ def named_zone(texts: list[str], column: str) -> tuple[list[str], str | None]:
     return [match["time"] for match in matches if match is not None], zones.pop()
 
 
-def ask_zone(moments: Sequence[datetime], column: str) -> None:
+def ask_zone(axis: npt.NDArray[np.int64], column: str) -> None:
     """Refuse one bar a day at the midnights of a market, which may be days or times.
+
+    `axis` is ascending seconds in UTC.
 
     Raises:
         OpenOutcryError: `date_invalid`: the zone of the days must be stated.
     """
-    axis = sorted(set(moments))
-    if len(axis) < 2 or any(after - before < _DAY for before, after in pairwise(axis)):
+    if len(axis) < 2 or (np.diff(axis) < _DAY).any():
         return
     for name in _MARKETS:
         zone = zone_of(name)
-        if all((local := moment.astimezone(zone)).hour == local.minute == local.second == 0 for moment in axis):
-            first = axis[0].astimezone(timezone.utc).replace(tzinfo=None).isoformat()
+        moments = (_EPOCH + timedelta(seconds=second) for second in axis.tolist())
+        if all((local := moment.astimezone(zone)).hour == local.minute == local.second == 0 for moment in moments):
+            first = (_EPOCH + timedelta(seconds=int(axis[0]))).replace(tzinfo=None).isoformat()
             required = f"`{column}` must state the zone of its days"
             received = f"{first}Z, which is midnight in {name}"
             keyword, option = f'tz="{name}" for days or tz="UTC" for times', f"--tz {name}"

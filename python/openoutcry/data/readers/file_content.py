@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from openoutcry.data.readers import text_encoding, workbook
+from openoutcry.data.readers import arrow_size, text_encoding, workbook
 from openoutcry.data.readers.frame_table import table_of
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import OpenOutcryError, refusal
@@ -24,6 +24,7 @@ SMALL_BYTES, LARGE_BYTES, MAX_BYTES = 64 << 20, 1 << 30, 4 << 30
 _MOST_RATIO, _LARGE_RATIO = 200, 30
 _PART = 1 << 20
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\xd0\xcf\x11\xe0": "Excel 97"}
+_FEATHER_1 = b"FEA1"
 _OPENERS: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 _ZIP, _WORKBOOK = b"PK\x03\x04", "[Content_Types].xml"
 _OTHER_ENCODINGS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32"}
@@ -131,6 +132,8 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
     try:
         if kind == "Parquet":
             check_rows(parquet.read_metadata(pyarrow.BufferReader(content)), len(content), name)
+        elif not content.startswith(_FEATHER_1):
+            _check_arrow(content, name)
         return read(pyarrow.BufferReader(content))
     except (pyarrow.ArrowException, OSError) as error:
         message = f"a complete {kind} file is required; received {name!r}: {error}"
@@ -161,6 +164,25 @@ def check_rows(metadata: Any, size: int, name: str) -> None:
     if n_rows * n_columns > most:
         message = f"a Parquet file of {size} bytes must hold at most {most} values of prices"
         message += f"; received {n_rows} rows of {n_columns} columns in {name!r}"
+        raise refusal("dataset_too_large", f"{message}; hint: leave out the columns that are not prices, or split it")
+
+
+def _check_arrow(content: bytes, name: str) -> None:
+    """Refuse an Arrow file that is much larger when it is decompressed.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: the file holds more than a file of that size can hold.
+            `field_unparsable`: its metadata is damaged.
+    """
+    most = _most_bytes(len(content))
+    try:
+        n_values, n_bytes = arrow_size.size_of(content, most)
+    except ValueError as error:
+        message = f"a complete Feather file is required; received {name!r}: {error}"
+        raise refusal("field_unparsable", f"{message}; hint: download or write it again") from error
+    if max(8 * n_values, n_bytes) > most:
+        message = f"a Feather file of {len(content)} bytes must hold at most {most} bytes of prices"
+        message += f"; received more in {name!r}"
         raise refusal("dataset_too_large", f"{message}; hint: leave out the columns that are not prices, or split it")
 
 

@@ -135,7 +135,22 @@ def _arrow_column(column: Any) -> _Column:
     coded = column if kind.startswith("dictionary") else column.dictionary_encode()
     coded = pyarrow.chunked_array(coded.chunks, coded.type).unify_dictionaries()
     codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in coded.chunks])
-    return _coded(codes, coded.chunk(0).dictionary.to_pylist())
+    dictionary = coded.chunk(0).dictionary
+    return _coded(codes, _seconds(dictionary) or dictionary.to_pylist())
+
+
+def _seconds(dictionary: Any) -> list[str] | None:
+    """Return times in ISO 8601 if they are whole seconds without a zone, as `isoformat` writes them."""
+    kind = str(dictionary.type)
+    if not kind.startswith("timestamp[") or getattr(dictionary.type, "tz", None) or dictionary.null_count:
+        return None
+    times = dictionary.to_numpy(zero_copy_only=False)
+    seconds = times.astype("datetime64[s]")
+    years = seconds.astype("datetime64[Y]").astype(np.int64) + 1970
+    if (seconds != times).any() or ((years < 1) | (years > 9999)).any():
+        return None
+    texts: list[str] = np.datetime_as_string(seconds).tolist()
+    return texts
 
 
 def _of_objects(values: list[Any]) -> _Column:

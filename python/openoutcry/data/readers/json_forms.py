@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from openoutcry.data.readers import text_table
@@ -65,6 +66,7 @@ def table_of(text: str) -> TextTable | None:
         message = f"a JSON list of objects or of equal rows is required; received {received[:200]}"
         raise refusal("field_unparsable", f'{message}; hint: [{{"date": "2024-01-02", "close": 101.5}}, ...]')
     table = _joined(parts)
+    text_table.check_width(len(table.names))
     table.notes += notes
     table.zones = _zones(value)
     # Polygon states whether it has applied splits.
@@ -105,6 +107,7 @@ def _parts(value: Any, symbol: str, notes: list[str], depth: int) -> list[_Part]
     if "prices" in value and "market_caps" in value:
         notes.append("columns not read: 'market_caps', 'total_volumes'")
         value = {"prices": _without_now(value["prices"], notes)}
+    text_table.check_width(len(value))
     parts = []
     for key, inner in value.items():
         if isinstance(inner, (dict, list)) and key not in ("meta", "Meta Data", "error", "schema"):
@@ -156,13 +159,17 @@ def _zones(value: Any) -> list[str]:
 def _list(value: list[Any]) -> tuple[list[str], list[list[Any]]] | None:
     if value and all(isinstance(row, dict) for row in value):
         rows = [_flat(row) for row in value]
-        names = list(dict.fromkeys(name for row in rows for name in row))
+        names = list(dict.fromkeys(chain.from_iterable(rows)))
+        if not names:
+            return None
         if any(list(row) != names for row in rows):
             # The order of columns must not depend on that of rows.
             names.sort()
         if len(names) * len(rows) > 4 * sum(map(len, rows)) + 10_000:
             message = f"objects with the same keys are required; received {len(names)} keys in {len(value)} objects"
             raise refusal("field_unparsable", message)
+        if len(names) > 1 and set(map(len, rows)) == {len(names)}:
+            return names, list(map(list, map(operator.itemgetter(*names), rows)))
         return names, [[row.get(name) for name in names] for row in rows]
     if value and all(isinstance(row, list) and len(row) == len(value[0]) > 1 for row in value):
         return [], value

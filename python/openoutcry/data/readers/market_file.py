@@ -118,6 +118,7 @@ class _Reader:
         self._options, self._stem = named_forms.applied(options, table), stem
         self.found = MarketColumns([], [], {}, adjusted=table.adjusted)
         self._fields: dict[str, dict[str, int]] = {}
+        self._marks: dict[tuple[tuple[str, int], ...], str] = {}
         self._source = table
 
     def columns(self) -> MarketColumns:
@@ -174,7 +175,7 @@ class _Reader:
             if layout == LEAN:
                 with asked(self.found.questions):
                     self._check_lean_scale(table)
-            return TextTable(names, table.rows, table.lines, table.preamble, table.delimiter, table.notes)
+            return table.named(names)
         if is_list:
             message = f"`columns` must be a mapping of roles to names if the file has a header; received {stated!r}"
             raise refusal("argument_invalid", f'{message}; hint: columns={{"close": NAME}}, `--column close=NAME`')
@@ -311,7 +312,8 @@ class _Reader:
         self.found.symbols = list(fields)
         places = {f"{symbol}\0{role}": place for symbol, of in fields.items() for role, place in of.items()}
         columns = self._numbers(places)
-        cells = {role: np.full((len(axis), len(fields)), np.nan) for of in fields.values() for role in of}
+        wanted = dict.fromkeys(role for of in fields.values() for role in of)
+        cells = {role: np.full((len(axis), len(fields)), np.nan) for role in wanted}
         for column, (symbol, of) in enumerate(fields.items()):
             for role in of:
                 cells[role][bars[kept], column] = columns[f"{symbol}\0{role}"][kept]
@@ -369,12 +371,17 @@ class _Reader:
         """Return the unit of the volume of a file with a row per bar and symbol."""
         if "volume" not in columns:
             return Lots()
-        mark = market_numbers.decimal_mark(self._table, places, self._options.decimal)
+        mark = self._decimal_mark(places)
         lots = volume_lots.of(self._table, columns, self._table.names[places["volume"]], self.found.symbols, mark)
         self.found.notices += [lots.notice] if lots.notice else []
         return lots
 
     def _numbers(self, places: Mapping[str, int]) -> dict[str, Table]:
         scale = 1.0 if self._options.price_scale is None else self._options.price_scale
-        mark = market_numbers.decimal_mark(self._table, places, self._options.decimal)
-        return market_numbers.numbers_of(self.found, self._table, places, mark, scale)
+        return market_numbers.numbers_of(self.found, self._table, places, self._decimal_mark(places), scale)
+
+    def _decimal_mark(self, places: Mapping[str, int]) -> str:
+        key = tuple(places.items())
+        if key not in self._marks:
+            self._marks[key] = market_numbers.decimal_mark(self._table, places, self._options.decimal)
+        return self._marks[key]

@@ -28,6 +28,22 @@ _COLUMNS = {
     )
     for mark, other in ((".", ","), (",", r"\."))
 }
+_DECORATED_COLUMNS = {
+    mark: re.compile(
+        rf"(?:(?:[-+]?[$€£¥]?(?:\d{{1,3}}(?:{other}\d{{3}})+|\d{{1,3}}(?:['\ \u00a0\u202f]\d{{3}})+|\d+)"
+        rf"(?:{re.escape(mark)}\d*)?[KMBTkmbt]?)?(?:\n|\Z))*",
+        re.ASCII,
+    )
+    for mark, other in ((".", ","), (",", r"\."))
+}
+_DECORATIONS = {mark: dict.fromkeys(map(ord, f"$€£¥' \u00a0\u202f{other}")) for mark, other in ((".", ","), (",", "."))}
+_SUFFIXES = re.compile("[KMBTkmbt]")
+# Columns of which each number shows the mark.
+_SIGNS = r"[ $€£¥%KMBTkmbt+()\u00a0-]*"
+_SHOWS_COMMA = re.compile(
+    rf"(?:{_SIGNS}(?:\d+,(?:\d{{1,2}}|\d{{4,}})|\d{{1,3}}(?:\.\d{{3}})+,\d*){_SIGNS}(?:\n|\Z))+", re.ASCII
+)
+_SHOWS_POINT = re.compile(rf"(?:{_SIGNS}\d{{1,3}}(?:,\d{{3}})+\.\d*{_SIGNS}(?:\n|\Z))+", re.ASCII)
 _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
 )
@@ -47,8 +63,13 @@ def is_missing(text: str) -> bool:
 
 def are_dotted(column: Sequence[str]) -> bool:
     """Return whether every point of some numbers is before three digits."""
-    dotted = [text for text in column if "." in text]
-    return bool(dotted) and all(_DOTTED.fullmatch(text) for text in dotted)
+    has_dots = False
+    for text in column:
+        if "." in text:
+            if _DOTTED.fullmatch(text) is None:
+                return False
+            has_dots = True
+    return has_dots
 
 
 def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None, *, is_continental: bool = False) -> str:
@@ -75,7 +96,7 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None, *,
             has_dots = has_dots or next(text for text in column if "." in text)
             if any(map(str.isdigit, column)):
                 raise _unstated_mark(f"{has_dots!r} in a column of whole numbers")
-        for text in column:
+        for text in column[:1] if _is_of_one_mark(column) else column:
             # A text without a comma can show a point only.
             if "," not in text and (shows_point or "." not in text):
                 continue
@@ -97,6 +118,14 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None, *,
     return "," if shows_comma else "."
 
 
+def _is_of_one_mark(column: Sequence[str]) -> bool:
+    """Return whether all numbers of a column show the mark that the first one shows."""
+    lines = "\n".join(column)
+    if "," not in lines or lines.count("\n") != len(column) - 1:
+        return False
+    return any(pattern.fullmatch(lines) is not None for pattern in (_SHOWS_COMMA, _SHOWS_POINT))
+
+
 def _unstated_mark(received: str) -> OpenOutcryError:
     required, keyword = "numbers must show their decimal mark", 'decimal="," or decimal="."'
     return unstated(Question("field_unparsable", required, received, keyword, "--decimal ,"))
@@ -110,7 +139,11 @@ def parse(values: Sequence[str], lines: Sequence[int], column: str, decimal: str
     """
     numbers = _plain_numbers(values) if decimal == "." else None
     if numbers is None:
-        numbers = _grouped_numbers(values, decimal)
+        numbers = _grouped_numbers(known := _without_missing(values), decimal)
+        if numbers is None and decimal == "." and known is not values:
+            numbers = _plain_numbers(known)
+        if numbers is None:
+            numbers = _decorated_numbers(known, decimal)
     if numbers is None:
         numbers = _written_numbers(values, lines, column, decimal)
     check_finite(numbers, lines, column)
@@ -155,6 +188,27 @@ def _grouped_numbers(values: Sequence[str], decimal: str) -> npt.NDArray[np.floa
         return None
     plain = lines.replace("." if decimal == "," else ",", "").replace(decimal, ".").split("\n")
     return np.array([float(text) if text else np.nan for text in plain], np.float64)
+
+
+def _without_missing(values: Sequence[str]) -> Sequence[str]:
+    """Return texts, empty where they stand for a missing value."""
+    missing = {text for text in set(values) if text and not text[-1].isdigit() and is_missing(text)}
+    return ["" if text in missing else text for text in values] if missing else values
+
+
+def _decorated_numbers(values: Sequence[str], decimal: str) -> npt.NDArray[np.float64] | None:
+    """Return numbers with signs, marks and suffixes, NaN where empty; None for other forms."""
+    lines = "\n".join(values)
+    if _DECORATED_COLUMNS[decimal].fullmatch(lines) is None or lines.count("\n") != len(values) - 1:
+        return None
+    plain = lines.translate(_DECORATIONS[decimal]).replace(decimal, ".")
+    texts = plain.split("\n")
+    if not _SUFFIXES.search(plain):
+        return np.array([float(text) if text else np.nan for text in texts], np.float64)
+    factors = np.array([_SUFFIX.get(text[-1:].upper(), 1.0) for text in texts])
+    known = [text.rstrip("KMBTkmbt") for text in texts]
+    found: npt.NDArray[np.float64] = np.array([float(text) if text else np.nan for text in known]) * factors
+    return found
 
 
 def _written_numbers(values: Sequence[str], lines: Sequence[int], column: str, decimal: str) -> npt.NDArray[np.float64]:

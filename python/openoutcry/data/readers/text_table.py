@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import re
@@ -68,6 +69,12 @@ class TextTable:
         """Return the numbers of a column of a frame, NaN where missing; None for text."""
         return None
 
+    def named(self, names: list[str]) -> TextTable:
+        """Return the table with other names."""
+        found = copy.copy(self)
+        found.names = names
+        return found
+
     def first(self, place: int) -> str:
         """Return the first field of a column that is not empty."""
         return next((text for text in self.column(place) if text.strip()), "")
@@ -125,9 +132,7 @@ def parse(text: str) -> TextTable:
             the file has another number of fields.
     """
     delimiter, width = _delimiter(text)
-    if width > _MOST_COLUMNS:
-        message = f"at most {_MOST_COLUMNS} columns are required; received {width}"
-        raise refusal("dataset_too_large", f"{message}; hint: a row per date and symbol has no such limit")
+    check_width(width)
     split = native.split_columns(text, delimiter, width)
     if split is not None and not _begins_oddly(split[0], width, delimiter):
         return ColumnTable([], split[1], split[2], split[0], delimiter)
@@ -146,6 +151,17 @@ def parse(text: str) -> TextTable:
     if len(kept) < len(rows):
         rows, lines = [rows[place] for place in kept], [lines[place] for place in kept]
     return _table(rows, lines, width, delimiter)
+
+
+def check_width(width: int) -> None:
+    """Refuse a table of more columns, or of more symbols side by side, than can be read.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: there are more.
+    """
+    if width > _MOST_COLUMNS:
+        message = f"at most {_MOST_COLUMNS} columns are required; received {width}"
+        raise refusal("dataset_too_large", f"{message}; hint: a row per date and symbol has no such limit")
 
 
 def _begins_oddly(preamble: Sequence[str], width: int, delimiter: str) -> bool:
@@ -188,8 +204,19 @@ def _table(found: list[list[str]], numbers: list[int], width: int, delimiter: st
 
 def of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> TextTable:
     """Return the table of rows that were read from JSON. None is an empty field."""
-    texts = [["" if value is None else str(value) for value in row] for row in rows]
-    return TextTable(list(names), texts, list(range(1, len(texts) + 1)))
+    if not rows or not rows[0] or len(set(map(len, rows))) > 1:
+        texts = [list(map(_shown, row)) for row in rows]
+        return TextTable(list(names), texts, list(range(1, len(texts) + 1)))
+    columns = [_as_texts(column) for column in zip(*rows, strict=True)]
+    return ColumnTable(list(names), columns, range(1, len(rows) + 1))
+
+
+def _as_texts(column: Sequence[Any]) -> list[str]:
+    return list(column) if set(map(type, column)) == {str} else list(map(_shown, column))
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def take_header(table: TextTable) -> TextTable:
