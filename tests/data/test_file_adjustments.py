@@ -155,3 +155,20 @@ def test_a_history_with_an_adjusted_close_pays_its_dividends() -> None:
     dataset = oo.Dataset.from_frame(history(**{"Adj Close": WALK * factor}), symbol="A")
     assert dataset.dividends is not None
     assert not [text for text in dataset.notices if "Stock Splits" in text]
+
+
+def test_prices_that_are_stated_as_traded_must_show_their_splits() -> None:
+    with pytest.raises(oo.OpenOutcryError, match=r"the split 4 of A on .* where the close does not show it"):
+        oo.Dataset.from_frame(history(), symbol="A", adjusted="none")
+    frame = history(**{name: as_traded(4.0) for name in ("Open", "High", "Low", "Close")})
+    assert oo.Dataset.from_frame(frame, symbol="A", adjusted="none").splits is not None
+
+
+@pytest.mark.parametrize(("factor", "is_unpaid"), [(1.0, False), (0.97, True)])
+def test_dividends_that_only_the_adjusted_close_holds_are_a_notice(factor: float, is_unpaid: bool) -> None:
+    text = yahoo(WALK, WALK * np.where(np.arange(N) < AT, factor, 1.0))
+    dataset = oo.Dataset.from_csv(text, symbol="A")
+    assert any("dividends that are not paid" in notice for notice in dataset.notices) == is_unpaid
+    total = oo.Dataset.from_csv(text, symbol="A", adjusted="total")
+    assert total.close[0, 0] == pytest.approx(WALK[0] * factor)
+    assert not any("not paid" in notice for notice in total.notices)

@@ -279,6 +279,11 @@ def test_equity_and_returns_give_the_same_board(tmp_path: Path) -> None:
         ("date\n2020-01-01\n2020-01-02\n", "must have unique names"),
         ("a\n0.1\n0.2\n", "`--csv` is required for .*: `equity` or `returns`; received values from 0.1 to 0.2"),
         ("a\n1\n-2\n", "`--csv` is required for"),
+        ("2020-01-01,-0.1\n2020-01-02,0.1\n2020-01-03,0\n", "the first line of .* must name the columns"),
+        ("-0.1,0.2\n0.1,0\n0,0.1\n", "must name the columns; received '-0.1,0.2'; hint: begin the file"),
+        ("Date,Open,Close,Volume\n2020-01-01,1,1,5\n2020-01-02,1,1,6\n", "received Open, Close, Volume of one bar"),
+        ("date,a,high,low\n2020-01-01,1,1,5\n2020-01-02,1,1,6\n", "received high, low of one bar"),
+        ("date,equity,cash\n2020-01-01,2,1\n2020-01-02,2,1\n", "received equity, cash of one account; hint: keep"),
         ("market\n-0.1\n0.1\n", "must have at least one column of an agent; received market"),
     ],
 )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers import date_text
-from openoutcry.data.readers.column_roles import is_date_name
+from openoutcry.data.readers.column_roles import is_date_name, is_price_name, simple
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.date_text import DateOptions
 from openoutcry.errors import refusal
@@ -23,6 +23,13 @@ COLUMNS = ("equity", "returns")
 NO_OPTIONS = DateOptions()
 # Returns are below this value and equity is above it, except after large losses, where `--csv` is required.
 _BETWEEN = 0.5
+# Columns of one account. Of two of them, one at most is an agent.
+_ACCOUNT = frozenset(
+    (
+        *("equity", "nav", "balance", "accountvalue", "portfoliovalue", "cash", "position", "positions", "drawdown"),
+        *("exposure", "leverage", "turnover", "margin", "pnl", "fees", "commission", "returns", "return"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ def read_series(
             raise refusal("argument_invalid", f"`--{side}` must be one of {', '.join(series)}; received {name!r}")
         found[side] = None if name is None else series[name]
     agents = {name: values for name, values in series.items() if name not in sides}
+    _check_names(paths[0], list(agents))
     if not agents:
         message = f"'{paths[0]}' must have at least one column of an agent; received {', '.join(series)}"
         raise refusal("argument_invalid", message)
@@ -116,6 +124,19 @@ def _by_date(file: _Returns, options: DateOptions) -> _Returns:
             raise refusal("date_order", f"dates of '{file.path}' must be unique; received {received}")
     series = {name: np.ascontiguousarray(values[order]) for name, values in file.series.items()}
     return _Returns(file.path, tuple(dates[row] for row in order), True, series)
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    """Refuse columns that are fields of one bar or of one account."""
+    wanted = f"each column of '{path}' must hold the returns or the equity of an agent"
+    bar = [name for name in names if is_price_name(name) or simple(name) == "volume"]
+    if len(bar) > 1:
+        hint = "hint: `openoutcry run buy-and-hold --data FILE` for prices, or keep the date and the close"
+        raise refusal("argument_invalid", f"{wanted}; received {', '.join(bar)} of one bar; {hint}")
+    account = [name for name in names if simple(name) in _ACCOUNT]
+    if len(account) > 1:
+        hint = f"hint: keep the date and one column, such as {account[0]}; `--cash NAME` for a column of cash returns"
+        raise refusal("argument_invalid", f"{wanted}; received {', '.join(account)} of one account; {hint}")
 
 
 def _check_dates(one: _Returns, other: _Returns) -> None:
@@ -158,6 +179,10 @@ def _columns(path: Path, options: DateOptions) -> _Returns:
             "argument_invalid", f"'{path}' must have a header and at least two rows; received {len(rows)} lines"
         )
     head, body = [name.strip() for name in rows[0]], rows[1:]
+    if all(_is_number(name) or looks_like_date(name) for name in head):
+        hint = "hint: begin the file with a line such as date,my-agent"
+        message = f"the first line of '{path}' must name the columns; received {','.join(head)!r}; {hint}"
+        raise refusal("argument_invalid", message)
     for place, row in enumerate(body, 2):
         if len(row) != len(head):
             raise refusal(

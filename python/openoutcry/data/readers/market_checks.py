@@ -15,6 +15,12 @@ _TAKEN_AS_TOTAL = (
     "Stock Splits without Adj Close: the prices are taken as adjusted for splits and dividends, as of yfinance with"
     ' auto_adjust=True, and no dividend is paid; hint: adjusted="split" if they are not adjusted for dividends'
 )
+_UNPAID = (
+    "the adjusted close holds dividends that are not paid, since no column has them: returns are those of the price;"
+    ' hint: adjusted="total" for returns with dividends'
+)
+# Rounding of prices to cents.
+_ROUNDING = 2e-3
 _PRICES = ("open", "high", "low")
 
 
@@ -32,8 +38,9 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
     """
     _drop_empty_bars(found, cells)
     _adjust(found, cells, options, names)
-    if "split" in cells and options.adjusted is None:
-        found.notices += split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
+    if "split" in cells:
+        unclear = split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
+        found.notices += unclear if options.adjusted is None else ()
     if "volume" in cells:
         cells["volume"], notices = without_silent_volume(cells["volume"], found.symbols)
         found.notices += notices
@@ -61,6 +68,9 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     found.adjusted = options.adjusted or vendor or found.adjusted
     if adj_close is not None and options.adjusted is None and "split" not in cells:
         price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols, cells.get("dividend"))
+    if adj_close is not None and options.adjusted is None and "dividend" not in cells:
+        is_less = np.abs(adj_close / cells["close"] - 1.0) > _ROUNDING
+        found.notices += [_UNPAID] if is_less.any() else []
     if options.adjusted == "total" and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
         found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []
