@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,7 @@ class _Reader:
         """Return whether numbers in a column of symbols are whole, else None."""
         if not column_roles.names_symbols(self._table.names[place]):
             return None
-        texts = self._table.column(place)[:1000]
+        texts = self._table.distinct(place).values
         return all(map(_CODE.fullmatch, texts)) if number_text.is_numeric(texts) else None
 
     def _dates(self, roles: Roles) -> Distinct:
@@ -329,7 +330,9 @@ class _Reader:
     def _has_number(self, place: int) -> bool:
         if self._table.numbers(place) is not None:
             return True
-        return any(number_text.is_numeric([text]) for text in self._table.column(place)[:1000])
+        # The first text decides for nearly all columns; a symbol can be listed after many rows.
+        texts = chain([self._table.first(place)], self._table.distinct(place).values)
+        return any(number_text.is_numeric([text]) for text in texts)
 
     def _symbol(self) -> str:
         if self._options.symbol is not None:
