@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from openoutcry.data.readers import (
     column_roles,
+    column_words,
     date_text,
     file_zone,
     json_forms,
@@ -226,7 +227,7 @@ class _Reader:
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
         codes = {place: kind for place in range(len(table.names)) if (kind := self._are_codes(place)) is not None}
-        roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes)
+        roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes, self._has_number)
         if roles.is_wide and "close" not in mapping:
             roles.question = symbol_fields.question_of(list(roles.closes))
         return roles
@@ -235,7 +236,7 @@ class _Reader:
         """Return whether numbers in a column of symbols are whole, else None."""
         if not column_roles.names_symbols(self._table.names[place]):
             return None
-        texts = self._table.distinct(place).values
+        texts = list(self._table.distinct(place).values)
         return all(map(_CODE.fullmatch, texts)) if number_text.is_numeric(texts) else None
 
     def _dates(self, roles: Roles) -> Distinct:
@@ -316,7 +317,7 @@ class _Reader:
         for column, (symbol, of) in enumerate(fields.items()):
             for role in of:
                 cells[role][bars[kept], column] = columns[f"{symbol}\0{role}"][kept]
-            if not self._fields and column_roles.looks_like_indicator(symbol):
+            if not self._fields and column_words.is_indicator(symbol):
                 self.found.notices.append(
                     f"{symbol!r} is read as a symbol: its name is that of an indicator or a series"
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openoutcry.data.readers import column_roles, number_text
+from openoutcry.data.readers import column_roles, column_words, number_text
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
@@ -23,7 +23,7 @@ def fields_of(table: TextTable) -> tuple[TextTable, Fields, list[str]] | None:
         return None
     second = [cell.strip() for cell in rows[0]]
     has_axis_row = rows[1][0].strip().lower() in ("date", "datetime") and not any(map(str.strip, rows[1][1:]))
-    known = "close" in {column_roles.simple(name) for name in names[1:]}
+    known = "close" in {column_words.simple(name) for name in names[1:]}
     by_name, tickers = (names, second) if known else (second, names)
     fields: Fields = {}
     notices = []
