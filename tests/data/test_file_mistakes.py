@@ -306,3 +306,26 @@ def test_quotes_are_no_symbols(header: str, middle: str) -> None:
 @pytest.mark.parametrize("header", ["date,Price,Change %", "date,NAV", "date,Last,RSI14,Turnover", "date,bid,ask,last"])
 def test_a_close_beside_other_numbers_is_the_close(header: str) -> None:
     assert oo.Dataset.from_csv(wide(header), symbol="A").symbols == ("A",)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Datum;Zuletzt;Eröffn.;Hoch;Tief;Vol.;+/- %",
+        "Date;Dernier;Ouv.; Plus Haut;Plus Bas;Vol.;Variation %",
+        "Data;Ultimo;Apertura;Massimo;Minimo;Vol.;Var. %",
+        "Data;Último;Abertura;Máxima;Mínima;Vol.;Var%",
+        "Fecha;Último;Apertura;Máximo;Mínimo;Vol.;% var.",
+    ],
+)
+def test_investing_com_in_other_languages_is_read(header: str) -> None:
+    columns = [[f"{price:.2f}".replace(".", ",") for price in each] for each in (CLOSE, OPEN, HIGH, LOW)]
+    content = text(header, *columns, "1,10M", "0,12%", separator=";")
+    for file in (content, content.replace(";", "\t")):
+        dataset = oo.Dataset.from_csv(file, symbol="A")
+        bar = (dataset.close, dataset.open, dataset.high, dataset.low)
+        for table, prices in zip(bar, (CLOSE, OPEN, HIGH, LOW), strict=True):
+            assert table is not None
+            np.testing.assert_array_equal(table[:, 0], prices)
+        assert dataset.volume is not None
+        assert dataset.volume[0, 0] == 1.1e6

@@ -24,7 +24,8 @@ _LOADERS = ("collect", "compute", "toPandas")
 def named(frame: Any) -> Any:
     """Return a frame with the dates and symbols of its index under their names.
 
-    A pandas series becomes a frame, and periods of a week their last day. Other frames are returned as they are.
+    A pandas series becomes a frame, and periods of a week or a year their last day. Other frames are returned as they
+    are.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the frame is not in memory, or its index has levels without names.
@@ -96,7 +97,7 @@ def _with_index(frame: Any) -> Any:
     index = frame.index
     if index.nlevels > 1:
         return _with_levels(frame)
-    if getattr(index.dtype, "name", "").startswith("period[W"):
+    if getattr(index.dtype, "name", "").startswith(("period[W", "period[Y", "period[A")):
         return frame.set_axis(_days_of(index.to_timestamp(how="end"), index.name))
     has_date = any(column_roles.is_date_name(str(name)) for name in frame.columns)
     is_counted = index.inferred_type != "integer" or has_date or not len(index)

@@ -14,19 +14,19 @@ from openoutcry.errors import refusal
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
 # Names of several languages, as brokers and Excel write them. Of two names of one role, the earlier one wins.
 _NAMES = {
-    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent gmttime"
-    " localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
+    "date": "date datetime timestamp datum fecha data dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent"
+    " gmttime localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
     " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time"
     " day t",
     "clock": "time clock timeofday timebarstart 時刻",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
     " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",
-    "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung erster"
-    " apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
-    "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo haut"
-    " massimo 最高 最高价 最高價 高値 고가 максимум",
-    "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo bas minimo"
-    " 最低 最低价 最低價 安値 저가 минимум",
+    "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung eröffn"
+    " eroeffn erster apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
+    "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo"
+    " máxima maxima haut plushaut massimo 最高 最高价 最高價 高値 고가 максимум",
+    "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo mínima"
+    " minima bas plusbas 最低 最低价 最低價 安値 저가 минимум",
     "close": "close closeprice closingprice priceclose pxlast prccd closetradeprice clspric c schluss schlusskurs"
     " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 收盤 收盤價 終値 종가 закрытие",
     "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose 調整後終値",
@@ -39,12 +39,16 @@ _NAMES = {
 _ROLE_OF = {name: role for role, names in reversed(list(_NAMES.items())) for name in names.split()}
 # Names of countries that write a decimal comma.
 _CONTINENTAL_NAMES = (
-    "datum fecha dia jour eröffnung eroeffnung erster apertura abertura ouverture ouv hoch tageshoch máximo máx maximo"
-    " haut massimo tief tagestief mínimo mín minimo bas schluss schlusskurs cierre fechamento chiusura clôture cloture"
-    " clot zuletzt kurs último ultimo dernier precio prezzo preço volumen volumi объем объём"
+    "datum fecha data dia jour eröffnung eroeffnung eröffn eroeffn erster apertura abertura ouverture ouv hoch"
+    " tageshoch máximo máx maximo máxima maxima haut plushaut massimo tief tagestief mínimo mín minimo mínima minima"
+    " bas plusbas schluss schlusskurs cierre fechamento chiusura clôture cloture clot zuletzt kurs último ultimo"
+    " dernier precio prezzo preço volumen volumi объем объём"
 )
 _CONTINENTAL = frozenset(_CONTINENTAL_NAMES.split())
 _DATES = frozenset(_NAMES["date"].split())
+# Dates of years; next to another part of a date, a year is none.
+_YEARS = frozenset(("year", "yr", "years", "jahr", "année", "annee", "año", "anno", "ano"))
+_DATE_PARTS = frozenset(("month", "quarter", "week", "day", "mon", "qtr", "period"))
 _RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names.split())}
 # Closes by another name. A file with several of them does not say which is the close.
 _CLOSES = (
@@ -193,6 +197,12 @@ def is_bare_price(name: str) -> bool:
     return len(key) > 1 and _ROLE_OF.get(key) in _BARE
 
 
+def can_be_years(name: str) -> bool:
+    """Return whether numbers of four digits below a name can be years."""
+    key = simple(name)
+    return key in _YEARS or key in ("date", "dates", "datum", "fecha", "data", *_UNNAMED)
+
+
 def is_date_name(name: str) -> bool:
     """Return whether a name is that of a date or of an index without a name."""
     key = simple(name)
@@ -208,8 +218,14 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
     unnamed = [place for place, key in enumerate(keys) if key in _UNNAMED and date_like[place]]
     # An epoch and a readable date are the same time, and the epoch has a zone. An unreadable date is refused later.
     epochs = [place for place in fitting if keys[place] == "unix"]
+    years = [place for place, key in enumerate(keys) if key in _YEARS and date_like[place]]
+    years = years if _DATE_PARTS.isdisjoint(keys) else []
     chosen = (
-        epochs or fitting or unnamed or [place for place in named if keys[place] == "datum" or "date" in keys[place]]
+        epochs
+        or fitting
+        or unnamed
+        or years
+        or [place for place in named if keys[place] == "datum" or "date" in keys[place]]
     )
     if not chosen:
         message = f"a column of dates such as `date` is required; received {listed(names)}"

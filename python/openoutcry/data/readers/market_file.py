@@ -22,8 +22,10 @@ from openoutcry.data.readers import (
     market_numbers,
     named_forms,
     number_text,
+    period_text,
     symbol_checks,
     symbol_fields,
+    table_edges,
     text_table,
     two_headers,
     unread_columns,
@@ -118,7 +120,8 @@ class _Reader:
             message = f"`duplicates` must be `last` or left out; received {options.duplicates!r}"
             raise refusal("argument_invalid", message)
         self._options, self._stem = named_forms.applied(options, table), stem
-        self.found = MarketColumns([], [], {}, adjusted=table.adjusted)
+        table, notices = table_edges.trimmed(table)
+        self.found = MarketColumns([], [], {}, adjusted=table.adjusted, notices=notices)
         self._fields: dict[str, dict[str, int]] = {}
         self._source = table
 
@@ -208,7 +211,7 @@ class _Reader:
     def _roles(self) -> Roles:
         table, stated = self._table, self._options.columns
         first = [table.first(place).strip() for place in range(len(table.names))]
-        date_like = list(map(self._is_date, first))
+        date_like = [self._is_date(text) or self._are_years(place) for place, text in enumerate(first)]
         clock_like = [
             any(word in name.lower() for word in ("time", "clock", "時刻"))
             and _CLOCK.fullmatch(first[place]) is not None
@@ -231,6 +234,11 @@ class _Reader:
         if roles.is_wide and "close" not in mapping:
             roles.question = symbol_fields.question_of(list(roles.closes))
         return roles
+
+    def _are_years(self, place: int) -> bool:
+        name, is_stated = self._table.names[place], self._options.date_format is not None
+        can_be_years = column_roles.can_be_years(name) and not is_stated
+        return can_be_years and period_text.are_years(self._table.distinct(place).values)
 
     def _are_codes(self, place: int) -> bool | None:
         """Return whether numbers in a column of symbols are whole, else None."""

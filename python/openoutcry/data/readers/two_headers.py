@@ -33,6 +33,9 @@ def fields_of(table: TextTable) -> tuple[TextTable, Fields, list[str]] | None:
             notices.append(f"columns not read: {by_name[place]!r} of {tickers[place]}")
         else:
             fields.setdefault(tickers[place], {})[role] = place
+    if known and not has_axis_row and len(set(names)) == len(names) and not second[0]:
+        message = f"rows below the header must be bars; received {column_roles.listed(second)} on line {table.lines[0]}"
+        raise refusal("field_unparsable", f"{message}; hint: delete the line")
     if not fields or not all("close" in of for of in fields.values()):
         raise refusal("missing_column", f"a `Close` of every ticker is required; received {column_roles.listed(names)}")
     skipped = 2 if has_axis_row else 1
