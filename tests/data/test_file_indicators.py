@@ -14,10 +14,13 @@ OTHER = pd.Series(20.0 * np.exp(np.cumsum(np.random.default_rng(2).normal(0.0, 0
 INDICATORS = [
     "SPY_sma", "SPY_RSI14", "sma_20", "spyZscore", "zscore", "feature1", "feature_2", "target", "label", "tomorrow",
     "position", "signal", "pnl", "ret_SPY", "SPY Return", "SPY_vol", "SPY.pred", "SPY_next", "SPYMacd", "lag_1",
+    "DFF", "DGS10", "FEDFUNDS", "TB3MS", "UNRATE", "GDP", "CPI", "PE10", "P/E", "EPS", "CAPE", "Dividend Yield",
+    "Consumer Price Index", "Earnings", "Long Interest Rate",
 ]  # fmt: skip
 SYMBOLS = [
     "SPY US Equity", "S&P 500 Total Return", "S&P 500 Equal Weight", "S&P 500 Low Volatility", "Dow Jones Average",
     "MSCI World Momentum", "MA", "Lead", "Gold Future", "NEXTERA", "RETL", "S&P High Beta",
+    "iShares High Yield", "S&P 500 Dividend Aristocrats", "PEP", "TBILL Fund", "US Real Estate",
 ]  # fmt: skip
 
 
@@ -54,3 +57,8 @@ def test_pegs_lines_and_cycles_are_no_copies() -> None:
     columns = {"A": 100 + days, "B": 101 + days, "C": 1.0, "D": 1.0, "E": 1 + days % 2, "F": 2 - days % 2}
     columns |= {"G": 100 * 1.5**days, "H": 150 * 1.5**days}
     assert oo.Dataset.from_frame(pd.DataFrame(columns, index=DAYS)).n_symbols == 8
+
+
+def test_a_constant_rate_has_a_notice() -> None:
+    rates = pd.DataFrame({"DFF": 5.33}, index=DAYS.rename("DATE"))
+    assert any("'DFF' is read as a symbol" in notice for notice in oo.Dataset.from_csv(rates.to_csv()).notices)

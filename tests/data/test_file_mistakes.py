@@ -248,3 +248,84 @@ def test_an_index_that_is_not_the_dates_is_refused() -> None:
         assert refused.value.slug == "shape_mismatch"
     with pytest.raises(oo.OpenOutcryError, match="the index of `open` must be `dates`"):
         oo.Dataset.from_arrays(DAYS, ["A"], closes, open=closes.shift(1, freq="D"))
+
+
+def wide(header: str) -> str:
+    """Return a table of unrelated walks, one per column."""
+    count = header.count(",")
+    walks = 100.0 * np.exp(np.cumsum(np.random.default_rng(3).normal(0.0, 0.05, (8, count)), axis=0))
+    prices = np.round(walks * 3.0 ** np.arange(count), 2)
+    return text(header, *(prices[:, place].tolist() for place in range(count)))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "date,RF,KEY,AAPL,MSFT,XOM,CVX,T,V,COST,HD", "date,CHGG,AAPL", "date,NAVI,MSFT", "date,SMB,AAPL,MSFT,XOM",
+        "date,VOL,AAPL,MSFT,XOM", "date,SPREAD,AAPL,MSFT,XOM", "date,COUNT,AAPL,MSFT,XOM", "date,HIGH,AAPL,MSFT,XOM",
+        "date,OPEN,LOW,AAPL,MSFT,XOM,T", "date,AAPL,MSFT,XOM,LAST,HD", "date,VALUE,MTUM,QUAL,SIZE,USMV",
+        "date,BID,AAPL,MSFT,XOM", "date,BID,ASK,AAPL,MSFT,XOM,T",
+    ],
+)  # fmt: skip
+def test_a_ticker_that_is_a_word_is_a_symbol_among_tickers(header: str) -> None:
+    dataset = oo.Dataset.from_csv(wide(header))
+    assert dataset.symbols == tuple(header.split(",")[1:])
+    assert oo.Dataset.from_csv(wide(header).replace(",", ";")) == dataset
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        ("Date,SP500,Dividend,Earnings,Consumer Price Index,Long Interest Rate,Real Price,PE10", "SP500"),
+        ("Date,SP500,Earnings,Consumer Price Index,Long Interest Rate,P/E", "SP500"),
+        ("Date,SPX,Dividend Yield,CAPE", "SPX"),
+        ("Date,P,D,E,CPI", "P"),
+        ("date,Value,Momentum,Quality,Size", "Value"),
+        ("date,AAPL,MSFT,XOM,Last,HD", "Last"),
+        ("DATE,VOL,OI,SETT,TURN", "NAME"),
+        ("DATE,OPEN,HIGH,LOW,VWAP,SETT,NET", "NAME"),
+    ],
+)
+def test_a_table_of_an_index_and_other_numbers_is_asked_for_its_close(header: str, hint: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="which column is the `close`") as refused:
+        oo.Dataset.from_csv(wide(header), symbol="A")
+    assert f'columns={{"close": "{hint}"}}' in str(refused.value)
+
+
+@pytest.mark.parametrize("header", ["date,bid,ask", "date,BidClose,AskClose", "date,Bid,Offer", "date,EUR_bid,EUR_ask"])
+@pytest.mark.parametrize("middle", ["", ",mid"])
+def test_quotes_are_no_symbols(header: str, middle: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="are quotes, not prices of trades") as refused:
+        oo.Dataset.from_csv(wide(header + middle), symbol="A")
+    side = middle[1:] or header.split(",")[1]
+    assert refused.value.slug == "missing_column"
+    assert f'columns={{"close": "{side}"}}' in str(refused.value)
+    assert oo.Dataset.from_csv(wide(header + middle), symbol="A", columns={"close": side}).symbols == ("A",)
+
+
+@pytest.mark.parametrize("header", ["date,Price,Change %", "date,NAV", "date,Last,RSI14,Turnover", "date,bid,ask,last"])
+def test_a_close_beside_other_numbers_is_the_close(header: str) -> None:
+    assert oo.Dataset.from_csv(wide(header), symbol="A").symbols == ("A",)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Datum;Zuletzt;Eröffn.;Hoch;Tief;Vol.;+/- %",
+        "Date;Dernier;Ouv.; Plus Haut;Plus Bas;Vol.;Variation %",
+        "Data;Ultimo;Apertura;Massimo;Minimo;Vol.;Var. %",
+        "Data;Último;Abertura;Máxima;Mínima;Vol.;Var%",
+        "Fecha;Último;Apertura;Máximo;Mínimo;Vol.;% var.",
+    ],
+)
+def test_investing_com_in_other_languages_is_read(header: str) -> None:
+    columns = [[f"{price:.2f}".replace(".", ",") for price in each] for each in (CLOSE, OPEN, HIGH, LOW)]
+    content = text(header, *columns, "1,10M", "0,12%", separator=";")
+    for file in (content, content.replace(";", "\t")):
+        dataset = oo.Dataset.from_csv(file, symbol="A")
+        bar = (dataset.close, dataset.open, dataset.high, dataset.low)
+        for table, prices in zip(bar, (CLOSE, OPEN, HIGH, LOW), strict=True):
+            assert table is not None
+            np.testing.assert_array_equal(table[:, 0], prices)
+        assert dataset.volume is not None
+        assert dataset.volume[0, 0] == 1.1e6

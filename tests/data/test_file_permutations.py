@@ -141,3 +141,25 @@ def test_no_order_of_the_rows_of_a_table_changes_its_market(
         assert oo.Dataset.from_frame(other.set_index("date"), 252) == straight
     records = other.assign(date=other["date"].astype(str)).to_json(orient="records", double_precision=15)
     assert oo.Dataset.from_csv(records + "\n", 252) == straight
+
+
+@pytest.mark.parametrize("form", ["plain", "options", "time"])
+@pytest.mark.parametrize("missing", ["", "NaN"])
+def test_a_symbol_that_is_listed_after_many_rows_is_read(form: str, missing: str) -> None:
+    days = pd.bdate_range("2010-01-04", periods=1500)
+    rows = [f"{day:%Y-%m-%d},{100 + k % 7},{missing if k < 1200 else 50 + k % 5}" for k, day in enumerate(days)]
+    header = "time,OLD,NEW" if form == "time" else "date,OLD,NEW"
+    options: Any = {"adjusted": "total"} if form == "options" else {}
+    for order in (rows, rows[::-1], [*rows[1200:], *rows[:1200]]):
+        dataset = oo.Dataset.from_csv("\n".join([header, *order]) + "\n", **options)
+        assert dataset.symbols == ("OLD", "NEW")
+        assert int(np.isfinite(dataset.close[:, 1]).sum()) == 300
+        assert not [notice for notice in dataset.notices if "is text" in notice]
+
+
+def test_codes_of_symbols_are_found_in_any_order() -> None:
+    days = pd.bdate_range("2024-01-01", periods=1100)
+    rows = [f"{day:%Y-%m-%d},{code},{10 + k % 7}" for code in (600001, "AAPL") for k, day in enumerate(days)]
+    for order in (rows, rows[::-1]):
+        dataset = oo.Dataset.from_csv("\n".join(["date,code,close", *order]) + "\n", 252, adjusted="total")
+        assert dataset.symbols == ("600001", "AAPL")

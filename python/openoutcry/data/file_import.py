@@ -21,7 +21,7 @@ from openoutcry.data import (
     plain_form,
 )
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.readers import column_roles, frame_table, market_file, symbol_fields
+from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.market_checks import without_silent_volume
@@ -240,11 +240,11 @@ def _has_plain_names(names: Sequence[str]) -> bool:
     if {"date", "symbol", "close"} <= set(lower):
         return set(lower) <= set(dataframes.LONG)
     roles = [name for name in names if column_roles.is_price_name(name)]
-    indicators = [name for name in names if column_roles.looks_like_indicator(name)]
+    indicators = [name for name in names if column_words.is_indicator(name)]
     # LOW and OPEN are tickers too: one of them among other symbols is a symbol.
     are_tickers = not roles or (len(roles) == 1 and roles[0] in ("LOW", "OPEN") and len(names) > 2)
     is_wide = lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
-    return is_wide and not symbol_fields.hold_fields(names)
+    return is_wide and not symbol_fields.hold_fields(names) and not column_words.quotes_of(names)
 
 
 def _while_reading(periods_per_year: float | None, options: ReadOptions) -> float | None:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from openoutcry.data.readers.column_words import is_indicator, is_ticker, quotes_of, simple
 from openoutcry.data.readers.questions import Question
 from openoutcry.errors import refusal
 
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
 # Names of several languages, as brokers and Excel write them. Of two names of one role, the earlier one wins.
 _NAMES = {
-    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent gmttime"
-    " localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
+    "date": "date datetime timestamp datum fecha data dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent"
+    " gmttime localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
     " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time"
     " day t",
     "clock": "time clock timeofday timebarstart 時刻",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
     " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",
-    "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung erster"
-    " apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
-    "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo haut"
-    " massimo 最高 最高价 最高價 高値 고가 максимум",
-    "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo bas minimo"
-    " 最低 最低价 最低價 安値 저가 минимум",
+    "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung eröffn"
+    " eroeffn erster apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
+    "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo"
+    " máxima maxima haut plushaut massimo 最高 最高价 最高價 高値 고가 максимум",
+    "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo mínima"
+    " minima bas plusbas 最低 最低价 最低價 安値 저가 минимум",
     "close": "close closeprice closingprice priceclose pxlast prccd closetradeprice clspric c schluss schlusskurs"
     " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 收盤 收盤價 終値 종가 закрытие",
     "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose 調整後終値",
@@ -38,12 +39,16 @@ _NAMES = {
 _ROLE_OF = {name: role for role, names in reversed(list(_NAMES.items())) for name in names.split()}
 # Names of countries that write a decimal comma.
 _CONTINENTAL_NAMES = (
-    "datum fecha dia jour eröffnung eroeffnung erster apertura abertura ouverture ouv hoch tageshoch máximo máx maximo"
-    " haut massimo tief tagestief mínimo mín minimo bas schluss schlusskurs cierre fechamento chiusura clôture cloture"
-    " clot zuletzt kurs último ultimo dernier precio prezzo preço volumen volumi объем объём"
+    "datum fecha data dia jour eröffnung eroeffnung eröffn eroeffn erster apertura abertura ouverture ouv hoch"
+    " tageshoch máximo máx maximo máxima maxima haut plushaut massimo tief tagestief mínimo mín minimo mínima minima"
+    " bas plusbas schluss schlusskurs cierre fechamento chiusura clôture cloture clot zuletzt kurs último ultimo"
+    " dernier precio prezzo preço volumen volumi объем объём"
 )
 _CONTINENTAL = frozenset(_CONTINENTAL_NAMES.split())
 _DATES = frozenset(_NAMES["date"].split())
+# Dates of years; next to another part of a date, a year is none.
+_YEARS = frozenset(("year", "yr", "years", "jahr", "année", "annee", "año", "anno", "ano"))
+_DATE_PARTS = frozenset(("month", "quarter", "week", "day", "mon", "qtr", "period"))
 _RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names.split())}
 # Closes by another name. A file with several of them does not say which is the close.
 _CLOSES = (
@@ -51,10 +56,19 @@ _CLOSES = (
     "zuletzt", "kurs", "último", "ultimo", "dernier", "precio", "prezzo", "preço",
 )  # fmt: skip
 # Columns of tables of one symbol that are neither a symbol nor a price of one.
-_OTHERS = re.compile(
-    r"(change|chg|returns?|openint(erest)?|marketcap|turnover|trades?|count|vwap|average|amount|spread|expiry|weight"
-    r"|shares|nav|aum|prev(close)?|previousclose|mktrf|smb|hml|rf|volumen?|成交额|涨跌.*)\w*"
+_OTHER_WORDS = (
+    r"(change|chg|returns?|oi|openint(erest)?|marketcap|turnover|trades?|count|vwap|average|amount|spread|expiry|weight"
+    r"|shares|nav|aum|prev(close)?|previousclose|mktrf|smb|hml|rf|volumen?|成交额|涨跌.*)"
 )
+_OTHERS, _OTHER_TICKERS = (
+    re.compile(rf"{_OTHER_WORDS}\w*|(trade|aggtrade)?id|(quote)?(qty|quantity)"),
+    re.compile(_OTHER_WORDS),
+)
+# The columns of the stock market data of Shiller: price, dividend, earnings and consumer prices.
+_SHILLER = frozenset(("p", "d", "e", "cpi"))
+_LONGEST_EXAMPLE = 60
+# Tickers beside a ticker such as LOW or RF that show that it is one, in all and for each.
+_LEAST_TICKERS, _TICKERS_EACH = 3, 2
 # Name of the closes of a table with a column per symbol.
 ALL = "*"
 # Names of an index that has none, as pandas and pyarrow write them.
@@ -62,21 +76,6 @@ _UNNAMED = frozenset(("", "index", "unnamed0", "indexlevel0"))
 _LETTERS = frozenset("ohlc")
 # Other names of vendors that write the four prices as letters.
 _OTHER_LETTER_NAMES = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm", "complete"))
-_INDICATORS = re.compile(
-    r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
-    r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
-)
-# Words at the end of a name, such as `SPY_RSI14`, or at its start before `_` or a number.
-_INDICATOR_NAMES = (
-    "sma ema wma vwma macd rsi mavg boll bollinger atr adx cci obv vwap zscore score signal signals target targets"
-    " label tomorrow feature features position positions pnl return returns ret rets logret logreturn pct chg diff"
-    " labels vol volatility std avg rank weight weights prediction predictions pred predicted forecast lag lagged"
-    " next shifted"
-)
-_INDICATOR_WORDS = frozenset(_INDICATOR_NAMES.split())
-# Indexes such as `S&P 500 Total Return`, `S&P 500 Equal Weight` and `S&P 500 Low Volatility`.
-_INDEX_WORDS = frozenset(("total", "net", "gross", "equal", "low", "minimum"))
-_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 _BARE = frozenset(("open", "high", "low", "close", "adj_close"))
 
 
@@ -99,18 +98,13 @@ class Roles:
     question: Question | None = None
 
 
-def simple(name: str) -> str:
-    """Return a column name in lower case, without marks, spaces and a leading number."""
-    name = re.sub(r"^\d+[.)]\s*", "", name.strip().strip("<>\"'").strip())
-    return re.sub(r"[\s_\-./*#:()\[\]]+", "", name.lower())
-
-
 def roles_of(
     names: Sequence[str],
     stated: Mapping[str, str],
     date_like: Sequence[bool],
     clock_like: Sequence[bool] | None = None,
     codes: Mapping[int, bool] | None = None,
+    has_number: Callable[[int], bool] = bool,
 ) -> Roles:
     """Return the roles of named columns, with a question if no close is clear.
 
@@ -120,6 +114,7 @@ def roles_of(
         date_like: Whether the first value of each column has the form of a date.
         clock_like: Whether the first value of each column has the form of a time of day; None if unknown.
         codes: Whether the numbers of a column named as one of symbols can be codes; only columns of numbers.
+        has_number: Whether some value of a column is a number.
 
     Raises:
         OpenOutcryError: `missing_column`: there is no date.
@@ -151,7 +146,7 @@ def roles_of(
             if "symbol" in stated or roles.places.get("symbol") not in codes
             else {"symbol": roles.places.pop("symbol")}
         )
-        _find_close(roles, names, rest)
+        _find_close(roles, names, rest, has_number)
         if "close" in roles.places or roles.question is not None:
             roles.places |= code
     rest = [place for place in rest if place not in roles.places.values()]
@@ -188,23 +183,7 @@ def is_price_name(name: str) -> bool:
     """Return whether a name is that of a column of a bar, not of a symbol."""
     key = simple(name)
     prices = ("open", "high", "low", "close", "adj_close", "volume", "symbol")
-    return key in _CLOSES or _OTHERS.fullmatch(key) is not None or (len(key) > 1 and _ROLE_OF.get(key) in prices)
-
-
-def looks_like_indicator(name: str) -> bool:
-    """Return whether a name is that of an indicator or a macro series."""
-    if _INDICATORS.fullmatch(simple(name)) is not None:
-        return True
-    words = [word for word in words_of(name) if not word.isdigit()]
-    if not words or not _INDEX_WORDS.isdisjoint(words):
-        return False
-    is_first = re.match(r"[A-Za-z]+[_\d]", name.strip()) is not None
-    return words[-1] in _INDICATOR_WORDS or (is_first and words[0] in _INDICATOR_WORDS)
-
-
-def words_of(name: str) -> tuple[str, ...]:
-    """Return the words and numbers of a name in lower case: `SPY_RSI14` has three."""
-    return tuple(word.lower() for word in _WORDS.findall(name))
+    return key in _CLOSES or _is_other(name) or (len(key) > 1 and _ROLE_OF.get(key) in prices)
 
 
 def are_continental(names: Sequence[str]) -> bool:
@@ -216,6 +195,12 @@ def is_bare_price(name: str) -> bool:
     """Return whether a name is that of a price of a bar without a symbol."""
     key = simple(name)
     return len(key) > 1 and _ROLE_OF.get(key) in _BARE
+
+
+def can_be_years(name: str) -> bool:
+    """Return whether numbers of four digits below a name can be years."""
+    key = simple(name)
+    return key in _YEARS or key in ("date", "dates", "datum", "fecha", "data", *_UNNAMED)
 
 
 def is_date_name(name: str) -> bool:
@@ -233,8 +218,14 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
     unnamed = [place for place, key in enumerate(keys) if key in _UNNAMED and date_like[place]]
     # An epoch and a readable date are the same time, and the epoch has a zone. An unreadable date is refused later.
     epochs = [place for place in fitting if keys[place] == "unix"]
+    years = [place for place, key in enumerate(keys) if key in _YEARS and date_like[place]]
+    years = years if _DATE_PARTS.isdisjoint(keys) else []
     chosen = (
-        epochs or fitting or unnamed or [place for place in named if keys[place] == "datum" or "date" in keys[place]]
+        epochs
+        or fitting
+        or unnamed
+        or years
+        or [place for place in named if keys[place] == "datum" or "date" in keys[place]]
     )
     if not chosen:
         message = f"a column of dates such as `date` is required; received {listed(names)}"
@@ -272,27 +263,70 @@ def _find_volume(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> Non
         roles.places["volume"] = found[0]
 
 
-def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
+def _is_other(name: str) -> bool:
+    """Return whether a name is that of a column that is neither a symbol nor a price."""
+    # CHGG and NAVI are tickers.
+    return "%" in name or (_OTHER_TICKERS if is_ticker(name) else _OTHERS).fullmatch(simple(name)) is not None
+
+
+def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int], has_number: Callable[[int], bool]) -> None:
     """Find a close that has another name, in a table of one kind of prices."""
+    quotes = quotes_of([names[place] for place in rest])
     candidates = [place for place in rest if simple(names[place]) in _CLOSES]
+    if not candidates and [simple(names[place]) for place in rest] == ["nav"]:
+        candidates = list(rest)
     others = [role for role in ("open", "high", "low", "volume", "symbol", "adj_close") if role in roles.places]
-    known = {*roles.places.values(), *candidates}
-    unknown = [place for place in rest if place not in known and _OTHERS.fullmatch(simple(names[place])) is None]
-    if not rest or (not others and not candidates and len(unknown) == len(rest)):
+    known = {*roles.places.values(), *candidates, *(place for place in rest if names[place] in quotes)}
+    unknown = [place for place in rest if place not in known and not _is_other(names[place])]
+    assets = [place for place in unknown if not is_indicator(names[place])]
+    if not rest or _are_tickers(roles, names, rest, unknown):
         return
-    if len(candidates) == 1:
+    if not others and not candidates and len(unknown) == len(rest):
+        is_shiller = {simple(names[place]) for place in rest} >= _SHILLER
+        if is_shiller or (len(assets) == 1 and len(unknown) - len(assets) > 1):
+            roles.question = _close_question(names, assets[:1])
+        return
+    # Of many columns of numbers, the one with the name of a close may be an asset too.
+    rivals = [place for place in assets if not names_symbols(names[place])]
+    if len(candidates) == 1 and (others or not any(map(has_number, rivals))):
         roles.places["close"] = candidates[0]
-        return
-    if not candidates and "adj_close" in roles.places:
+    elif not candidates and "adj_close" in roles.places:
         roles.places["close"] = roles.places.pop("adj_close")
-        return
-    candidate = " or ".join(names[place] for place in candidates) or "no candidate"
-    example = names[candidates[0]] if candidates else "NAME"
+    elif quotes and not candidates:
+        roles.question = _quote_question(names, quotes)
+    else:
+        roles.question = _close_question(names, candidates or (assets if len(assets) == 1 else []))
+
+
+def _are_tickers(roles: Roles, names: Sequence[str], rest: Sequence[int], unknown: Sequence[int]) -> bool:
+    """Return whether names of columns, such as LOW and RF, are tickers among others."""
+    words = [place for place in rest if place not in unknown]
+    n_tickers = sum(is_ticker(names[place]) for place in unknown)
+    is_wide = n_tickers >= max(_LEAST_TICKERS, _TICKERS_EACH * len(words), len(unknown) / 2)
+    return is_wide and bool(words) and "symbol" not in roles.places and all(is_ticker(names[place]) for place in words)
+
+
+def _example(name: str) -> str:
+    """Return a name to type; `NAME` for one that is too long or cannot be printed."""
+    return name if len(name) <= _LONGEST_EXAMPLE and name.isprintable() else "NAME"
+
+
+def _close_question(names: Sequence[str], candidates: Sequence[int]) -> Question:
+    candidate = " or ".join(_example(names[place]) for place in candidates) or "no candidate"
+    example = _example(names[candidates[0]] if candidates else "NAME")
     required, received = "it must be clear which column is the `close`", f"{listed(names)}: {candidate}"
     keyword, option = f'columns={{"close": "{example}"}}', f"--column close={example}"
-    roles.question = Question(
-        "missing_column", required, received, keyword, option, f', or "{ALL}" if every column is a symbol'
-    )
+    return Question("missing_column", required, received, keyword, option, f', or "{ALL}" if every column is a symbol')
+
+
+def _quote_question(names: Sequence[str], quotes: Sequence[str]) -> Question:
+    middle = [name for name in names if simple(name) in ("mid", "midprice", "midpoint")]
+    example = _example((middle or list(quotes))[0])
+    required = "it must be clear which column is the `close`"
+    received = f"{listed(names)}: {' and '.join(map(_example, quotes[:2]))} are quotes, not prices of trades"
+    keyword, option = f'columns={{"close": "{example}"}}', f"--column close={example}"
+    rest = "" if middle else " for one side, or add a column `close` with the middle of bid and ask"
+    return Question("missing_column", required, received, keyword, option, rest)
 
 
 def _as_wide(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:

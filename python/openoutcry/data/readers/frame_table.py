@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers import distinct, text_table
-from openoutcry.data.readers.column_roles import simple
+from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.text_table import Rows, TextTable
 from openoutcry.errors import refusal

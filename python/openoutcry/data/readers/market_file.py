@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from openoutcry.data.readers import (
     column_roles,
+    column_words,
     date_text,
     file_zone,
     json_forms,
@@ -20,8 +22,10 @@ from openoutcry.data.readers import (
     market_numbers,
     named_forms,
     number_text,
+    period_text,
     symbol_checks,
     symbol_fields,
+    table_edges,
     text_table,
     two_headers,
     unread_columns,
@@ -116,7 +120,8 @@ class _Reader:
             message = f"`duplicates` must be `last` or left out; received {options.duplicates!r}"
             raise refusal("argument_invalid", message)
         self._options, self._stem = named_forms.applied(options, table), stem
-        self.found = MarketColumns([], [], {}, adjusted=table.adjusted)
+        table, notices = table_edges.trimmed(table)
+        self.found = MarketColumns([], [], {}, adjusted=table.adjusted, notices=notices)
         self._fields: dict[str, dict[str, int]] = {}
         self._marks: dict[tuple[tuple[str, int], ...], str] = {}
         self._source = table
@@ -207,7 +212,7 @@ class _Reader:
     def _roles(self) -> Roles:
         table, stated = self._table, self._options.columns
         first = [table.first(place).strip() for place in range(len(table.names))]
-        date_like = list(map(self._is_date, first))
+        date_like = [self._is_date(text) or self._are_years(place) for place, text in enumerate(first)]
         clock_like = [
             any(word in name.lower() for word in ("time", "clock", "時刻"))
             and _CLOCK.fullmatch(first[place]) is not None
@@ -226,16 +231,21 @@ class _Reader:
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
         codes = {place: kind for place in range(len(table.names)) if (kind := self._are_codes(place)) is not None}
-        roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes)
+        roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes, self._has_number)
         if roles.is_wide and "close" not in mapping:
             roles.question = symbol_fields.question_of(list(roles.closes))
         return roles
+
+    def _are_years(self, place: int) -> bool:
+        name, is_stated = self._table.names[place], self._options.date_format is not None
+        can_be_years = column_roles.can_be_years(name) and not is_stated
+        return can_be_years and period_text.are_years(self._table.distinct(place).values)
 
     def _are_codes(self, place: int) -> bool | None:
         """Return whether numbers in a column of symbols are whole, else None."""
         if not column_roles.names_symbols(self._table.names[place]):
             return None
-        texts = self._table.column(place)[:1000]
+        texts = list(self._table.distinct(place).values)
         return all(map(_CODE.fullmatch, texts)) if number_text.is_numeric(texts) else None
 
     def _dates(self, roles: Roles) -> Distinct:
@@ -317,7 +327,7 @@ class _Reader:
         for column, (symbol, of) in enumerate(fields.items()):
             for role in of:
                 cells[role][bars[kept], column] = columns[f"{symbol}\0{role}"][kept]
-            if not self._fields and column_roles.looks_like_indicator(symbol):
+            if not self._fields and column_words.is_indicator(symbol):
                 self.found.notices.append(
                     f"{symbol!r} is read as a symbol: its name is that of an indicator or a series"
                 )
@@ -331,7 +341,9 @@ class _Reader:
     def _has_number(self, place: int) -> bool:
         if self._table.numbers(place) is not None:
             return True
-        return any(number_text.is_numeric([text]) for text in self._table.column(place)[:1000])
+        # The first text decides for nearly all columns; a symbol can be listed after many rows.
+        texts = chain([self._table.first(place)], self._table.distinct(place).values)
+        return any(number_text.is_numeric([text]) for text in texts)
 
     def _symbol(self) -> str:
         if self._options.symbol is not None:

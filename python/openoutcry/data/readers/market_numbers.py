@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from openoutcry.data.readers import column_roles, number_text
+from openoutcry.data.readers import column_roles, column_words, number_text
 from openoutcry.data.readers.market_columns import MarketColumns, Table
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
@@ -47,7 +47,7 @@ def numbers_of(
     numbers = {}
     for key, place in places.items():
         role, name = key.rpartition("\0")[2], table.names[place]
-        has_codes = role == "delisting_return" and column_roles.simple(name) == "dlret"
+        has_codes = role == "delisting_return" and column_words.simple(name) == "dlret"
         known = None if has_codes else table.numbers(place)
         if known is None:
             values = table.column(place)
@@ -99,7 +99,7 @@ def _prices(found: MarketColumns, lines: Sequence[int], values: Table, name: str
     bad = np.flatnonzero(values <= 0.0)
     if not len(bad):
         return values
-    if column_roles.simple(name) == "prc":
+    if column_words.simple(name) == "prc":
         found.notices.append(
             f"{len(bad)} values of {name} are negative: CRSP writes the midpoint of bid and ask with a minus sign"
         )

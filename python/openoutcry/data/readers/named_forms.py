@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from openoutcry.data.readers.column_roles import listed, simple
+from openoutcry.data.readers.column_roles import listed
+from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.headerless import KLINES, are_bars
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.readers.text_table import TextTable

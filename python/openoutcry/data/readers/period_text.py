@@ -1,10 +1,10 @@
-"""Months and quarters, dated by their last day, when the value is known."""
+"""Months, quarters and years, dated by their last day, when the value is known."""
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from openoutcry.data.readers.questions import Question, unstated
@@ -23,6 +23,7 @@ _FORMS = {
     "quarters, year last": rf"[Qq](?P<quarter>[1-4])[-/ ]?{_YEAR}",
     "months of six digits": rf"{_YEAR}(?P<month>\d\d)",
 }
+_YEARS = re.compile(r"(1[89]\d\d|2[01]\d\d|2200)(\.0)?", re.ASCII)
 _PATTERNS = {name: re.compile(form, re.ASCII) for name, form in _FORMS.items()}
 _LONGEST = 16
 # Directives of `strptime` that state a day.
@@ -42,12 +43,19 @@ def looks_like_period(text: str) -> bool:
     return len(text) <= _LONGEST and any(_last_day(pattern.fullmatch(text)) for pattern in _PATTERNS.values())
 
 
+def are_years(texts: Iterable[str]) -> bool:
+    """Return whether every text is a year from 1800 to 2200."""
+    return all(_YEARS.fullmatch(text.strip()) is not None for text in texts)
+
+
 def last_days(texts: Sequence[str], column: str) -> tuple[list[datetime], str] | None:
-    """Return the last days of months or quarters and their form, or None.
+    """Return the last days of months, quarters or years and their form, or None.
 
     Raises:
         OpenOutcryError: `date_invalid`: six digits can be a month or a day with a year of two digits.
     """
+    if texts and are_years(texts):
+        return [_end(int(text[:4]), 12) for text in texts], "years"
     if not texts or not looks_like_period(texts[0]):
         return None
     for name, pattern in _PATTERNS.items():

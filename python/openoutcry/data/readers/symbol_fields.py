@@ -10,10 +10,8 @@ from openoutcry.data.readers.column_roles import (
     is_bare_price,
     is_date_name,
     listed,
-    looks_like_indicator,
-    simple,
-    words_of,
 )
+from openoutcry.data.readers.column_words import is_indicator, simple, words_of
 from openoutcry.data.readers.questions import Question
 
 Fields = dict[str, dict[str, int]]
@@ -162,7 +160,7 @@ def _may_be_left_out(rest: Sequence[str], found: Mapping[str, object], has_bars:
         return False
     symbols = [symbol.lower() for symbol in found]
     return has_bars or all(
-        looks_like_indicator(name) or any(name.lower().startswith(symbol) for symbol in symbols) for name in rest
+        is_indicator(name) or any(name.lower().startswith(symbol) for symbol in symbols) for name in rest
     )
 
 

@@ -167,7 +167,7 @@ def check_width(width: int) -> None:
 def _begins_oddly(preamble: Sequence[str], width: int, delimiter: str) -> bool:
     """Return whether a line before the rows is a value or a shorter header."""
     fields = [line.split(delimiter) for line in preamble]
-    return any(_is_value(row[0]) for row in fields) or any(len(row) == width - 1 for row in fields[-1:])
+    return any(is_value(row[0]) for row in fields) or any(len(row) == width - 1 for row in fields[-1:])
 
 
 def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
@@ -178,7 +178,7 @@ def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
     start = next(place for place, (_, row) in enumerate(cells) if len(row) == width)
     # A row of the table can end in empty cells, which a sheet does not store.
     padded = [
-        (line, row + [""] * (width - len(row)) if place > start and any(map(_is_value, row)) else row)
+        (line, row + [""] * (width - len(row)) if place > start and any(map(is_value, row)) else row)
         for place, (line, row) in enumerate(cells)
     ]
     return take_header(_table([row for _, row in padded], [line for line, _ in padded], width, ","))
@@ -189,10 +189,10 @@ def _table(found: list[list[str]], numbers: list[int], width: int, delimiter: st
     first = next((place for place, row in enumerate(found) if len(row) == width), len(found))
     preamble, rows, lines = found[:first], found[first:], numbers[first:]
     for row, line in zip(preamble, numbers, strict=False):
-        if _is_value(row[0]):
+        if is_value(row[0]):
             received = f"{len(row)}, and {width} on most lines"
             raise refusal("field_unparsable", f"line {line} must have {width} fields; received {received}")
-    if preamble and len(preamble[-1]) == width - 1 and rows and any(map(_is_value, rows[0])):
+    if preamble and len(preamble[-1]) == width - 1 and rows and any(map(is_value, rows[0])):
         # A header is shorter by one than rows that end in a delimiter, or that begin with an index, as R writes it.
         head = preamble.pop()
         rows.insert(0, [*head, ""] if all(not row[-1].strip() for row in rows) else ["", *head])
@@ -223,7 +223,7 @@ def take_header(table: TextTable) -> TextTable:
     """Move the first row to the names if it is a header."""
     if table.names or not table.rows:
         return table
-    if any(_is_value(cell) for cell in table.rows[0] if cell.strip()):
+    if any(is_value(cell) for cell in table.rows[0] if cell.strip()):
         return table
     names, lines = [cell.strip() for cell in table.rows[0]], table.lines[1:]
     if isinstance(table, ColumnTable):
@@ -231,7 +231,8 @@ def take_header(table: TextTable) -> TextTable:
     return TextTable(names, table.rows[1:], lines, table.preamble, table.delimiter, table.notes)
 
 
-def _is_value(cell: str) -> bool:
+def is_value(cell: str) -> bool:
+    """Return whether a cell is a number or a date."""
     text = cell.strip()
     return _NUMBER.fullmatch(text) is not None or looks_like_date(text)
 
@@ -268,7 +269,7 @@ def _drop_footer(rows: list[list[str]], lines: list[int], width: int, delimiter:
     notes = []
     while rows and len(rows[-1]) != width:
         # A footer is text: a row that is cut off in the middle of its numbers is refused.
-        if any(_is_value(cell) for cell in rows[-1]):
+        if any(is_value(cell) for cell in rows[-1]):
             break
         footer = delimiter.join(rows.pop()).strip()
         notes = [f"line {lines.pop()} begins a footer: {footer[:60]!r}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openoutcry.data.readers import column_roles, number_text
+from openoutcry.data.readers import column_roles, column_words, number_text
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
@@ -23,7 +23,7 @@ def fields_of(table: TextTable) -> tuple[TextTable, Fields, list[str]] | None:
         return None
     second = [cell.strip() for cell in rows[0]]
     has_axis_row = rows[1][0].strip().lower() in ("date", "datetime") and not any(map(str.strip, rows[1][1:]))
-    known = "close" in {column_roles.simple(name) for name in names[1:]}
+    known = "close" in {column_words.simple(name) for name in names[1:]}
     by_name, tickers = (names, second) if known else (second, names)
     fields: Fields = {}
     notices = []
@@ -33,6 +33,9 @@ def fields_of(table: TextTable) -> tuple[TextTable, Fields, list[str]] | None:
             notices.append(f"columns not read: {by_name[place]!r} of {tickers[place]}")
         else:
             fields.setdefault(tickers[place], {})[role] = place
+    if known and not has_axis_row and len(set(names)) == len(names) and not second[0]:
+        message = f"rows below the header must be bars; received {column_roles.listed(second)} on line {table.lines[0]}"
+        raise refusal("field_unparsable", f"{message}; hint: delete the line")
     if not fields or not all("close" in of for of in fields.values()):
         raise refusal("missing_column", f"a `Close` of every ticker is required; received {column_roles.listed(names)}")
     skipped = 2 if has_axis_row else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openoutcry.data.readers.column_roles import simple
+from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from openoutcry.data.readers import number_text
-from openoutcry.data.readers.column_roles import simple
+from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.market_columns import Table
 from openoutcry.data.readers.text_table import TextTable
 
