@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers import date_text
-from openoutcry.data.readers.column_roles import is_date_name, is_price_name, simple
+from openoutcry.data.readers.column_roles import is_date_name, is_price_name
+from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.date_text import DateOptions
 from openoutcry.errors import refusal

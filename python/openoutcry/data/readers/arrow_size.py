@@ -1,4 +1,7 @@
-"""Size of the content of an Arrow file, from its metadata, before any of it is decompressed."""
+"""Size of the content of an Arrow file, from its metadata.
+
+Nothing is decompressed.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ def _blocks(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _batch(content: bytes, offset: int) -> tuple[int, Iterator[tuple[int, int, bool]]]:
-    """Return the values of a record batch, and its buffers: place, size, and whether they are compressed."""
+    """Return the values of a record batch, and its buffers.
+
+    A buffer has a place, a size, and whether it is compressed.
+    """
     (mark,) = struct.unpack_from("<i", content, offset)
     message = _pointed(content, offset + (8 if mark == -1 else 4))
     kind, batch = content[_field(content, message, _HEADER_TYPE)], _pointed(content, _field(content, message, _HEADER))

@@ -140,7 +140,10 @@ def _arrow_column(column: Any) -> _Column:
 
 
 def _seconds(dictionary: Any) -> list[str] | None:
-    """Return times in ISO 8601 if they are whole seconds without a zone, as `isoformat` writes them."""
+    """Return times in ISO 8601, as `isoformat` writes them.
+
+    They must be whole seconds without a zone.
+    """
     kind = str(dictionary.type)
     if not kind.startswith("timestamp[") or getattr(dictionary.type, "tz", None) or dictionary.null_count:
         return None

@@ -23,7 +23,10 @@ _FIRST, _END = (
 
 
 class Moments(NamedTuple):
-    """Local seconds since 1970, and the offset of each in seconds, `NO_ZONE` without one."""
+    """Local seconds since 1970, and the offset of each in seconds.
+
+    The offset is `NO_ZONE` without one.
+    """
 
     seconds: Seconds
     offsets: Seconds
@@ -55,7 +58,10 @@ class Moments(NamedTuple):
         return Moments(_in_years(utc + offsets), offsets)
 
     def localized(self, home: tzinfo) -> Moments:
-        """Return local times with their offset; refuse one at a change of clocks; see `date_zones.localized`."""
+        """Return local times with their offset.
+
+        Refuse one at a change of clocks; see `date_zones.localized`.
+        """
 
         def at_change(second: int) -> int:
             return _offset(localized(_time(second), home))

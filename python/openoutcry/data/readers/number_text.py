@@ -197,7 +197,10 @@ def _without_missing(values: Sequence[str]) -> Sequence[str]:
 
 
 def _decorated_numbers(values: Sequence[str], decimal: str) -> npt.NDArray[np.float64] | None:
-    """Return numbers with signs, marks and suffixes, NaN where empty; None for other forms."""
+    """Return numbers with signs, marks and suffixes, NaN where empty.
+
+    None for other forms.
+    """
     lines = "\n".join(values)
     if _DECORATED_COLUMNS[decimal].fullmatch(lines) is None or lines.count("\n") != len(values) - 1:
         return None

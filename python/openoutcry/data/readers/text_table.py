@@ -154,7 +154,7 @@ def parse(text: str) -> TextTable:
 
 
 def check_width(width: int) -> None:
-    """Refuse a table of more columns, or of more symbols side by side, than can be read.
+    """Refuse a table of more columns or symbols side by side than can be read.
 
     Raises:
         OpenOutcryError: `dataset_too_large`: there are more.
