@@ -92,3 +92,19 @@ def test_a_year_beside_a_date_is_no_date() -> None:
 def test_a_year_twice_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match="a date must occur once"):
         oo.Dataset.from_csv("year,SPX\n1990,5\n1990,6\n")
+
+
+def test_two_headers_of_bloomberg_are_read_by_ticker() -> None:
+    rows = "".join(f"01/{day}/2024,{day + 0.5},900,{3 * day},800\n" for day in (16, 17, 18))
+    dataset = oo.Dataset.from_csv(f",SPX Index,,NDX Index,\nDates,PX_LAST,PX_VOLUME,PX_LAST,PX_VOLUME\n{rows}")
+    assert dataset.symbols == ("SPX Index", "NDX Index")
+    assert dataset.close.tolist() == [[16.5, 48.0], [17.5, 51.0], [18.5, 54.0]]
+    assert dataset.volume is not None
+    assert dataset.volume.tolist() == [[900.0, 800.0]] * 3
+
+
+def test_a_column_of_dates_for_each_ticker_is_refused_with_a_hint() -> None:
+    rows = "".join(f"01/{day}/2024,{day},01/{day}/2024,{3 * day}\n" for day in (16, 17, 18))
+    with pytest.raises(oo.OpenOutcryError, match="one column of dates is required") as refused:
+        oo.Dataset.from_csv(f"SPX Index,,NDX Index,\nDate,PX_LAST,Date,PX_LAST\n{rows}")
+    assert "hint: save the columns of each ticker as a file of its own" in str(refused.value)

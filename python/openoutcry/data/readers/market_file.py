@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -342,8 +341,9 @@ class _Reader:
         if self._table.numbers(place) is not None:
             return True
         # The first text decides for nearly all columns; a symbol can be listed after many rows.
-        texts = chain([self._table.first(place)], self._table.distinct(place).values)
-        return any(number_text.is_numeric([text]) for text in texts)
+        if number_text.is_numeric([self._table.first(place)]):
+            return True
+        return any(number_text.is_numeric([text]) for text in self._table.distinct(place).values)
 
     def _symbol(self) -> str:
         if self._options.symbol is not None:
