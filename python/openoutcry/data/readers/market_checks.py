@@ -32,8 +32,10 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
     """
     _drop_empty_bars(found, cells)
     _adjust(found, cells, options, names)
-    if "split" in cells and options.adjusted is None:
-        found.notices += split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
+    if "split" in cells:
+        notices = split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
+        # Stated prices decide splits that are too small to be judged.
+        found.notices += notices if options.adjusted is None else []
     if "volume" in cells:
         cells["volume"], notices = without_silent_volume(cells["volume"], found.symbols)
         found.notices += notices
