@@ -22,6 +22,7 @@ from openoutcry.data import (
 )
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file, symbol_fields
+from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.market_checks import without_silent_volume
@@ -265,12 +266,15 @@ def _checked(
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
     notices: tuple[str, ...] = ()
-    splits, are_bare = core.column("splits"), not (core.has_opens or core.has_volume)
-    if splits is not None or are_bare:
+    splits, dividends = core.column("splits"), core.column("dividends")
+    are_bare = not (core.has_opens or core.has_volume)
+    if splits is not None or dividends is not None or are_bare:
         close = core.column("close")
         assert close is not None, "every dataset has closes"
         if splits is not None:
             notices = (*notices, *check_splits(close, splits, core.dates, core.symbols))
+        if dividends is not None:
+            check_dividends(close, dividends, core.dates, core.symbols)
         if are_bare:
             check_symbols(close, core.symbols)
     described = plain_form.described(core, names) if names else ()
