@@ -94,6 +94,43 @@ def test_stated_prices_that_hold_a_split_are_refused() -> None:
         oo.Dataset.from_csv(HEADER + long("A", as_traded(2), b30=2), adjusted="split")
 
 
+@pytest.mark.parametrize("ratio", [2.0, 4.0, 0.1])
+def test_prices_that_are_said_to_be_as_traded_show_their_splits(ratio: float) -> None:
+    hidden = HEADER + long("A", WALK, b30=ratio)
+    with pytest.raises(oo.OpenOutcryError, match="must show in the price") as caught:
+        oo.Dataset.from_csv(hidden, adjusted="none")
+    assert 'hint: adjusted="split" if they are adjusted already' in str(caught.value)
+    assert oo.Dataset.from_csv(hidden, adjusted="split").splits is None
+    shown = HEADER + long("A", as_traded(ratio), b30=ratio)
+    with pytest.raises(oo.OpenOutcryError, match='hint: adjusted="none" if they are as traded'):
+        oo.Dataset.from_csv(shown, adjusted="split")
+    assert oo.Dataset.from_csv(shown, adjusted="none").splits is not None
+
+
+def test_stated_prices_decide_a_split_that_is_too_small_to_be_judged() -> None:
+    dataset = oo.Dataset.from_csv(HEADER + long("A", WALK, b30=1.05), adjusted="none")
+    assert dataset.splits is not None
+    assert not [text for text in dataset.notices if "split" in text]
+
+
+@pytest.mark.parametrize("adjusted", ["none", "split", "total"])
+def test_no_statement_makes_one_way_of_two(adjusted: str) -> None:
+    mixed = HEADER + long("A", as_traded(7, 10), b10=7, b40=2)
+    with pytest.raises(oo.OpenOutcryError, match="must be adjusted in one way") as caught:
+        oo.Dataset.from_csv(mixed, adjusted=adjusted)
+    assert 'hint: leave out the splits that the prices hold already, and state adjusted="none"' in str(caught.value)
+    assert oo.Dataset.from_csv(HEADER + long("A", as_traded(7, 10), b10=7), adjusted="none").splits is not None
+
+
+def test_a_history_of_yfinance_is_not_as_traded() -> None:
+    frame = history()
+    with pytest.raises(oo.OpenOutcryError, match="the split 4 of A on 2024-02-12, where the close does not"):
+        oo.Dataset.from_frame(frame, symbol="A", adjusted="none")
+    with pytest.raises(oo.OpenOutcryError, match="the split 4 of A on 2024-02-12, where the close does not"):
+        oo.Dataset.from_csv(frame.to_csv(), symbol="A", adjusted="none")
+    assert oo.Dataset.from_frame(frame, symbol="A", adjusted="split").splits is None
+
+
 def test_arrays_with_a_split_that_does_not_show_have_a_notice() -> None:
     splits = np.ones((N, 1))
     splits[AT] = 2.0

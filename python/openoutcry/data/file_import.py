@@ -22,6 +22,7 @@ from openoutcry.data import (
 )
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
+from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.market_checks import without_silent_volume
@@ -271,12 +272,15 @@ def _checked(
     notices: tuple[str, ...] = ()
     # The names of a long table are symbols, which its columns state.
     is_long = "symbol" in (name.strip().strip('"').lower() for name in names)
-    splits, are_bare = core.column("splits"), not (core.has_opens or core.has_volume or is_long)
-    if splits is not None or are_bare:
+    splits, dividends = core.column("splits"), core.column("dividends")
+    are_bare = not (core.has_opens or core.has_volume or is_long)
+    if splits is not None or dividends is not None or are_bare:
         close = core.column("close")
         assert close is not None, "every dataset has closes"
         if splits is not None:
             notices = (*notices, *check_splits(close, splits, core.dates, core.symbols))
+        if dividends is not None:
+            check_dividends(close, dividends, core.dates, core.symbols)
         if are_bare:
             check_symbols(close, core.symbols)
     described = plain_form.described(core, names) if names else ()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.data.readers import price_adjustment, range_checks, split_checks
+from openoutcry.data.readers import dividend_checks, price_adjustment, range_checks, split_checks
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
 
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
@@ -34,13 +34,17 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
         names: Names of the columns of the file.
 
     Raises:
-        OpenOutcryError: a split does not show in the prices, or the stated adjustment contradicts the columns.
+        OpenOutcryError: a split does not show in the prices, the stated adjustment contradicts the columns, or a
+            dividend is on most bars.
     """
     _drop_empty_bars(found, cells)
     _adjust(found, cells, options, names)
     if "split" in cells:
         unclear = split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
-        found.notices += unclear if options.adjusted is None else ()
+        # Stated prices decide splits that are too small to be judged.
+        found.notices += unclear if options.adjusted is None else []
+    if "dividend" in cells:
+        dividend_checks.check_dividends(cells["close"], cells["dividend"], found.dates, found.symbols, names)
     if "volume" in cells:
         cells["volume"], notices = without_silent_volume(cells["volume"], found.symbols)
         found.notices += notices

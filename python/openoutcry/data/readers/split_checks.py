@@ -62,14 +62,8 @@ def check_splits(close: Table, splits: Table, dates: Sequence[str], symbols: Seq
     """
     found = list(_splits(close, splits))
     judged = list(_judgements(found))
-    shown = next((split for split, share in judged if share >= 0.5), None)
+    _check_one_way(judged, dates, symbols)
     for split, share in judged:
-        if share < 0.5 and shown is not None:
-            message = (
-                f"the prices of all splits must be adjusted in one way; received {_at(shown, dates, symbols)}, which"
-            )
-            message += f" the close shows, and {_at(split, dates, symbols)}, which it does not show"
-            raise refusal("value_invalid", f"{message}; hint: leave out the splits that the prices hold already")
         if share < 0.5:
             received = f"the split {_at(split, dates, symbols)}, where the close does not show it"
             keyword = 'adjusted="split" if they are adjusted already'
@@ -94,7 +88,9 @@ def check_adjusted(close: Table, splits: Table, dates: Sequence[str], symbols: S
     Raises:
         OpenOutcryError: `value_invalid`: the prices move as a split says, so they are as traded.
     """
-    for split, share in _judgements(list(_splits(close, splits))):
+    judged = list(_judgements(list(_splits(close, splits))))
+    _check_one_way(judged, dates, symbols)
+    for split, share in judged:
         if share >= 0.5:
             received = f"the split {_at(split, dates, symbols)}, which the close shows"
             required, keyword = "a split must not show in adjusted prices", 'adjusted="none" if they are as traded'
@@ -112,6 +108,17 @@ def hidden_split(close: Table, splits: Table, dates: Sequence[str], symbols: Seq
         if share is not None and share < 0.5:
             return _at(split, dates, symbols)
     return ""
+
+
+def _check_one_way(judged: Sequence[tuple[_Split, float]], dates: Sequence[str], symbols: Sequence[str]) -> None:
+    """Refuse prices that show some splits and not others."""
+    shown = next((split for split, share in judged if share >= 0.5), None)
+    hidden = next((split for split, share in judged if share < 0.5), None)
+    if shown is not None and hidden is not None:
+        message = f"the prices of all splits must be adjusted in one way; received {_at(shown, dates, symbols)}, which"
+        message += f" the close shows, and {_at(hidden, dates, symbols)}, which it does not show"
+        hint = 'leave out the splits that the prices hold already, and state adjusted="none", `--adjusted none`'
+        raise refusal("value_invalid", f"{message}; hint: {hint}")
 
 
 def _at(split: _Split, dates: Sequence[str], symbols: Sequence[str]) -> str:
