@@ -71,3 +71,14 @@ def test_a_small_arrow_file_of_many_values_is_refused(name: str, tmp_path: Path)
 def test_a_list_of_empty_objects_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match="field_unparsable: a JSON list of objects"):
         oo.Dataset.from_csv("[{},{},{}]\n")
+
+
+@pytest.mark.parametrize("code", [-5, 1, 100, 2_000_000_000])
+def test_a_code_outside_of_its_dictionary_is_refused(code: int, tmp_path: Path) -> None:
+    pa, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    places = pa.array([0, code], pa.int32())
+    dates = pa.DictionaryArray.from_arrays(places, pa.array(["2024-01-02"]), safe=False)
+    path = tmp_path / "prices.feather"
+    feather.write_feather(pa.table({"Date": dates, "Close": [1.0, 2.0]}), path)
+    with pytest.raises(oo.OpenOutcryError, match=r"a complete Feather file is required; received 'prices\.feather'"):
+        oo.Dataset.from_csv(path, symbol="A")

@@ -134,7 +134,10 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
             check_rows(parquet.read_metadata(pyarrow.BufferReader(content)), len(content), name)
         elif not content.startswith(_FEATHER_1):
             _check_arrow(content, name)
-        return read(pyarrow.BufferReader(content))
+        table = read(pyarrow.BufferReader(content))
+        # Codes and offsets of a damaged file lead to any place in memory.
+        table.validate(full=True)
+        return table
     except (pyarrow.ArrowException, OSError) as error:
         message = f"a complete {kind} file is required; received {name!r}: {error}"
         raise refusal("field_unparsable", f"{message}; hint: download or write it again") from error
