@@ -134,7 +134,7 @@ def test_a_replay_names_the_number_that_restores_the_recorded_market() -> None:
     assert "restores" not in str(other)
 
 
-# Bars at one time of day of a place whose clocks change, some days earlier.
+# Bars at one time of day of a place with clock changes.
 LOCAL = {
     "days at the open": (pd.bdate_range("2024-01-02", periods=120) + pd.Timedelta(hours=9.5), 252.0),
     "days at the close": (pd.bdate_range("2024-01-02", periods=500) + pd.Timedelta(hours=16), 252.0),
@@ -153,7 +153,7 @@ def test_a_change_of_clocks_keeps_the_number_of_one_bar_a_day(name: str, zone: s
     times = dates.tz_localize(zone)
     text = "time,close\n" + "".join(f"{time.isoformat()},{100 + place % 7}\n" for place, time in enumerate(times))
     assert oo.Dataset.from_csv(text, symbol="A").periods_per_year == periods
-    # Midnight is asked about: it may mean a day.
+    # At midnight the reader requires `tz`: a time may mean a day.
     if name != "every midnight":
         epochs = pd.DataFrame({"time": times.as_unit("s").asi8, "close": 5.0})
         assert oo.Dataset.from_frame(epochs, symbol="A").periods_per_year == periods

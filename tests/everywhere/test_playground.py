@@ -219,7 +219,7 @@ def test_a_user_file_is_accepted_as_a_market(page: Any, tmp_path: Path) -> None:
     page.wait_for_selector("#failure:not([hidden])")
     assert "field_unparsable" in page.inner_text("#failure")
     adjusted = tmp_path / "adjusted.csv"
-    adjusted.write_text(TEXTS["a split beside adjusted prices"], encoding="utf-8")
+    adjusted.write_text(TEXTS["a split in adjusted prices"], encoding="utf-8")
     page.set_input_files("#file", str(adjusted))
     page.wait_for_function("() => document.getElementById('failure').textContent.includes('a split must show')")
     latin = tmp_path / "latin.csv"

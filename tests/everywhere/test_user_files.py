@@ -47,7 +47,7 @@ def test_a_text_is_the_same_market_or_refusal_in_both_languages(tmp_path: Path) 
     }
     refused = {name for name, each in zip(TEXTS, found, strict=True) if "slug" in each}
     assert refused == {
-        "a split beside adjusted prices",
+        "a split in adjusted prices",
         "an inverted ratio",
         "a split between two adjusted closes",
         "highs as lows",

@@ -46,7 +46,7 @@ def with_range(high: float, low: float) -> str:
 
 TEXTS = {
     "a split of the prices": with_split(10.0, TRADED),
-    "a split beside adjusted prices": with_split(10.0, WALK),
+    "a split in adjusted prices": with_split(10.0, WALK),
     "an inverted ratio": with_split(0.1, TRADED),
     "a small split": with_split(1.05, WALK),
     "a split before the first close": with_split(10.0, np.where(np.arange(N) < AT, np.nan, WALK), AT),

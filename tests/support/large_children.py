@@ -23,7 +23,7 @@ class Reading(NamedTuple):
 
 
 def shapes() -> dict[str, Shape]:
-    """Return all shapes of which this installation can write files."""
+    """Return all shapes that this installation can write."""
     try:
         from large_packed import PACKED
     except ModuleNotFoundError:

@@ -158,7 +158,7 @@ def epochs(size: int, unit: int, step: int) -> LargeFile:
 
 
 def headerless_named(size: int) -> LargeFile:
-    """Return rows without a header whose columns are stated."""
+    """Return rows without a header, and their columns as an option."""
     draw = random.Random(size)
     text = filled(size, "", lambda row: f"{minutes(row):%Y%m%d %H:%M},x,{price(draw)},{price(draw)}\n")
     return of_text(text, columns=["date", "note", "close", "other"])
@@ -177,13 +177,13 @@ def duplicates(size: int, **options: Any) -> LargeFile:
 
 
 def faults_at_end(size: int, fault: str, head: str = "Date;Close\n") -> LargeFile:
-    """Return bars, and a line that is none."""
+    """Return bars, and one line of another form."""
     draw, mark = random.Random(size), head[4]
     return of_text(filled(size, head, lambda row: f"{minutes(row)}{mark}{price(draw)}\n", fault))
 
 
 def missing_texts(size: int) -> LargeFile:
-    """Return bars of which most are missing, by many texts."""
+    """Return bars that are mostly missing, by many texts."""
     draw, texts = random.Random(size), ("NaN", "", "null", "N/A", "-", "#N/A", " ", "nan", "<NA>")
     return of_text(filled(size, "Date,Close\n", lambda row: f"{days(row)},{draw.choice([*texts, price(draw)])}\n"))
 

@@ -37,7 +37,7 @@ def of_json(text: str) -> LargeFile:
 
 
 def bars(size: int, width: int) -> list[list[Any]]:
-    """Return bars of which each takes `width` bytes."""
+    """Return bars of `width` bytes each."""
     draw = random.Random(size)
     return [[str(days(row)), *bar(draw)] for row in range(size // width)]
 
@@ -77,7 +77,7 @@ def uneven_records(size: int) -> LargeFile:
 
 
 def unlike_records(size: int) -> LargeFile:
-    """Return objects of which each has a key of its own."""
+    """Return objects, each with a key of its own."""
     return of_json(json.dumps([{"date": str(days(row)), f"k{row}": row} for row in range(size // 40)]))
 
 
@@ -240,7 +240,7 @@ def feather_batches(size: int) -> LargeFile:
 
 
 def sparse(size: int, head: str, mark: str, n_days: int) -> LargeFile:
-    """Return a row per date and symbol, of which nearly all are missing."""
+    """Return a row per date and symbol, nearly all of them missing."""
     draw = random.Random(size)
 
     def line_of(row: int) -> str:

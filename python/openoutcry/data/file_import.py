@@ -151,8 +151,7 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
             raise frame_forms.with_hint(error, frame) from None
     try:
         core = dataframes.core_of(frame, _while_reading(periods_per_year, options))
-        found = _checked(core, periods_per_year, options, frame_table.names_of(frame))
-        return found._replace(described=())
+        return _checked(core, periods_per_year, options, frame_table.names_of(frame), is_described=False)
     except native.OpenOutcryError as error:
         # A frame has types: a value of another type is no other form of a number.
         is_other = error.slug in _OTHER_FORMS - {"duplicate_row", "field_unparsable"}
@@ -265,7 +264,12 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
 
 
 def _checked(
-    core: native.Dataset, periods_per_year: float | None, options: ReadOptions, names: Sequence[str] = ()
+    core: native.Dataset,
+    periods_per_year: float | None,
+    options: ReadOptions,
+    names: Sequence[str],
+    *,
+    is_described: bool = True,
 ) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
@@ -283,7 +287,7 @@ def _checked(
             check_dividends(close, dividends, core.dates, core.symbols)
         if are_bare:
             check_symbols(close, core.symbols)
-    described = plain_form.described(core, names) if names else ()
+    described = plain_form.described(core, names) if is_described else ()
     volume = core.column("volume") if core.has_silent_volume else None
     if volume is not None:
         known, silent = without_silent_volume(volume, core.symbols)

@@ -97,9 +97,11 @@ def _with_index(frame: Any) -> Any:
     if index.nlevels > 1:
         return _with_levels(frame)
     periods = [place for place, kind in enumerate(frame.dtypes) if str(kind).startswith("period[")]
+    frame = frame.copy(deep=False) if periods else frame
     for place in periods:
         values = _ends_of(frame.iloc[:, place].array)
-        frame = frame.assign(**{str(frame.columns[place]): values}) if values is not None else frame
+        if values is not None:
+            frame.isetitem(place, values)
     ends = _ends_of(index) if str(index.dtype).startswith("period[") else None
     if ends is not None:
         return frame.set_axis(ends.rename("date" if index.name is None else index.name))

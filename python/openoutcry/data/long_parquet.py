@@ -1,4 +1,4 @@
-"""Long Parquet files, of which each thread decodes some columns in parts."""
+"""Long Parquet files. Several threads decode their columns in parts."""
 
 from __future__ import annotations
 

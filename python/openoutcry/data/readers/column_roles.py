@@ -67,7 +67,7 @@ _OTHERS, _OTHER_TICKERS = (
 # The columns of the stock market data of Shiller: price, dividend, earnings and consumer prices.
 _SHILLER = frozenset(("p", "d", "e", "cpi"))
 _LONGEST_EXAMPLE = 60
-# Tickers beside a ticker such as LOW or RF that show that it is one, in all and for each.
+# Other tickers that show that LOW or RF is a ticker too: in all, and for each such name.
 _LEAST_TICKERS, _TICKERS_EACH = 3, 2
 # Name of the closes of a table with a column per symbol.
 ALL = "*"

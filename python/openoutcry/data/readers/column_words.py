@@ -64,7 +64,7 @@ def is_indicator(name: str) -> bool:
 
 
 def quotes_of(names: Sequence[str]) -> list[str]:
-    """Return the bids and asks among names: those of which both sides are there."""
+    """Return the bids and asks among names, if both sides are there."""
     sides: dict[tuple[str, ...], dict[str, str]] = {}
     for name in names:
         joined = _JOINED.fullmatch(name.strip().lower())

@@ -73,8 +73,8 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     if adj_close is not None and options.adjusted is None and "split" not in cells:
         price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols, cells.get("dividend"))
     if adj_close is not None and options.adjusted is None and "dividend" not in cells:
-        is_less = np.abs(adj_close / cells["close"] - 1.0) > _ROUNDING
-        found.notices += [_UNPAID] if is_less.any() else []
+        differs = np.abs(adj_close / cells["close"] - 1.0) > _ROUNDING
+        found.notices += [_UNPAID] if differs.any() else []
     if options.adjusted == "total" and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
         found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []

@@ -38,7 +38,7 @@ _DECORATED_COLUMNS = {
 }
 _DECORATIONS = {mark: dict.fromkeys(map(ord, f"$€£¥' \u00a0\u202f{other}")) for mark, other in ((".", ","), (",", "."))}
 _SUFFIXES = re.compile("[KMBTkmbt]")
-# Columns of which each number shows the mark.
+# Columns in which each number shows the mark.
 _SIGNS = r"[ $€£¥%KMBTkmbt+()\u00a0-]*"
 _SHOWS_COMMA = re.compile(
     rf"(?:{_SIGNS}(?:\d+,(?:\d{{1,2}}|\d{{4,}})|\d{{1,3}}(?:\.\d{{3}})+,\d*){_SIGNS}(?:\n|\Z))+", re.ASCII

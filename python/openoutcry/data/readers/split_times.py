@@ -27,7 +27,7 @@ _JOINED = {
 }
 _YEAR_FIRST = re.compile(r"(?:\d{4}(?:[-./]\d\d?[-./]\d\d?|\d{4})(?:\n|\Z))+", re.ASCII)
 _YEAR_LAST = re.compile(rf"(?:(?:\d\d?[-./ ]\d\d?[-./ ]\d{{4}}|{_NAMED})(?:\n|\Z))+", re.ASCII)
-# Formats of `strptime` of which each text is a day without blanks, or such a day and a time.
+# Formats of `strptime` for a day without blanks, or for such a day and a time.
 _FORMAT = re.compile(r"(?P<day>%[dmyYbB]([-./]%[dmyYbB])*)( (?P<clock>%[HI](:%[MS])*( ?%p)?))?", re.ASCII)
 _FORMAT_LINES = re.compile(r"(?:[^\s]*[0-9A-Za-z] [0-9][^\n]*(?:\n|\Z))+", re.ASCII)
 

@@ -21,7 +21,7 @@ pub(crate) fn drop_silent_volume(columns: &mut Columns) -> Option<String> {
     Some(format!("volume 0 on every bar of {} is taken for unknown volume", names.join(", ")))
 }
 
-/// Returns the symbols whose volume is 0 wherever it is known.
+/// Returns the symbols with a volume of 0 wherever it is known.
 fn silent_symbols(columns: &Columns) -> Vec<usize> {
     let Some(volume) = &columns.volume else { return Vec::new() };
     let mut is_silent = vec![false; columns.symbols.len()];

@@ -83,7 +83,7 @@ impl Dataset {
         }
     }
 
-    /// Returns a notice of symbols whose volume is 0 on every bar.
+    /// Returns a notice of symbols with a volume of 0 on every bar.
     fn unfilled_notice(&self) -> Option<String> {
         let is_never = |symbol: &usize| (1..self.n_bars()).all(|bar| self.volume_of(bar, *symbol) == Some(0.0));
         let names: Vec<&str> = (0..self.n_symbols()).filter(is_never).map(|i| self.symbols[i].as_str()).collect();
