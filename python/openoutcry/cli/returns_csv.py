@@ -132,7 +132,7 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     wanted = f"each column of '{path}' must hold the returns or the equity of an agent"
     bar = [name for name in names if is_price_name(name) or simple(name) == "volume"]
     if len(bar) > 1:
-        hint = "hint: `openoutcry run buy-and-hold --data FILE` for prices, or keep the date and the close"
+        hint = "hint: `openoutcry run --data FILE` for prices, or keep the date and the close"
         raise refusal("argument_invalid", f"{wanted}; received {', '.join(bar)} of one bar; {hint}")
     account = [name for name in names if simple(name) in _ACCOUNT]
     if len(account) > 1:
