@@ -35,6 +35,7 @@ __all__ = [
     "Limits",
     "LogAudit",
     "LongRows",
+    "NumberColumn",
     "MerkleTree",
     "OpenOutcryError",
     "Record",
@@ -649,6 +650,14 @@ class CsvReader:
         """Return the market of the text, and forget the text."""
 
 @final
+class NumberColumn:
+    """Numbers of a column that arrive in parts."""
+
+    def __new__(cls, n_rows: int = 0) -> NumberColumn: ...
+    def push(self, values: _Vector | npt.NDArray[np.int64]) -> None:
+        """Add the next values."""
+
+@final
 class LongRows:
     """Rows of a long frame that arrive in parts.
 
@@ -658,10 +667,7 @@ class LongRows:
     def __new__(cls, names: list[str]) -> LongRows: ...
     @property
     def names(self) -> list[str]:
-        """Names of the columns, in the order of the values of a row."""
-
-    def reserve(self, n_rows: int) -> None:
-        """Make room for rows."""
+        """Names of the columns, in the order of `dataset`."""
 
     def push_keys(
         self, dates: tuple[_Numbers, _Numbers], symbols: tuple[_Numbers, _Numbers]
@@ -673,11 +679,15 @@ class LongRows:
         symbols that got one.
         """
 
-    def push_values(self, column: int, values: _Vector) -> None:
-        """Add the next values of a column."""
-
-    def dataset(self, dates: list[str], symbols: list[str], *, periods_per_year: float | None = None) -> Dataset:
-        """Return the market of the rows, and forget them.
+    def dataset(
+        self,
+        dates: list[str],
+        symbols: list[str],
+        columns: list[NumberColumn],
+        *,
+        periods_per_year: float | None = None,
+    ) -> Dataset:
+        """Return the market of the rows, and forget them and the columns.
 
         `dates` and `symbols` are the names of the numbers.
         """

@@ -33,8 +33,8 @@ def core_of(parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_y
     """
     rows, first = LongRows(names), 0
     for part in parts:
-        for place, name in enumerate(rows.names):
-            rows.push_values(place, number_column(name, part[name], first))
+        for name in rows.names:
+            rows.push_values(name, part[name], first)
         dates = _distinct(part["date"])
         rows.push_keys(dates, _distinct(part["symbol"]))
         first += len(dates.places)
@@ -44,15 +44,15 @@ def core_of(parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_y
 class LongRows:
     """Rows of a long frame that arrive in parts.
 
-    Keys and columns may arrive at different times.
+    Keys and columns may arrive at different times, and from different threads.
     """
 
     def __init__(self, names: Iterable[str], n_rows: int = 0) -> None:
         self._rows = native.LongRows(list(names))
-        self._rows.reserve(n_rows)
         self._dates, self._symbols, self._n_rows = _Names("date"), _Names("symbol"), 0
         # Names of the columns of values.
         self.names = self._rows.names
+        self._columns = {name: native.NumberColumn(n_rows) for name in self.names}
 
     def push_keys(self, dates: Distinct, symbols: Distinct) -> None:
         """Add rows without values; refuse the first value that is no date or symbol."""
@@ -61,14 +61,17 @@ class LongRows:
             names.add(found, places, self._n_rows)
         self._n_rows += len(dates.places)
 
-    def push_values(self, place: int, values: npt.NDArray[np.float64]) -> None:
-        """Add the next values of a column."""
-        self._rows.push_values(place, np.ascontiguousarray(values))
+    def push_values(self, name: str, values: Values, first_row: int) -> None:
+        """Add the next values of a column; refuse the first that is no number."""
+        # The core converts the usual integers.
+        numbers = values if values.dtype == np.int64 else number_column(name, values, first_row)
+        self._columns[name].push(np.ascontiguousarray(numbers))
 
     def market(self, periods_per_year: float | None) -> native.Dataset:
         """Return the market of the rows."""
         dates, symbols = columns.iso(self._dates.known()), columns.names(self._symbols.known())
-        return self._rows.dataset(dates, symbols, periods_per_year=periods_per_year)
+        columns_of = list(self._columns.values())
+        return self._rows.dataset(dates, symbols, columns_of, periods_per_year=periods_per_year)
 
 
 def arrow_parts(batches: Iterable[Any], names: dict[str, str]) -> Iterable[dict[str, Any]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data.long_frames import LongRows, arrow_parts, number_column
+from openoutcry.data.long_frames import LongRows, arrow_parts
 
 # Rows of a part, bytes of a column that are read at once, and threads that decode values.
 _ROWS, _BUFFER, _THREADS = 1 << 16, 1 << 16, 2
@@ -31,21 +30,18 @@ def core_of(path: Path, names: dict[str, str], periods_per_year: float | None) -
     from pyarrow import parquet
 
     rows = LongRows(names, parquet.read_metadata(path).num_rows)
-    keys, lock = {name: names[name] for name in ("date", "symbol")}, Lock()
+    keys = {name: names[name] for name in ("date", "symbol")}
 
-    def read_values(place: int, name: str) -> None:
+    def read_values(name: str) -> None:
         first = 0
         for part in arrow_parts(_batches(path, [names[name]], []), {name: names[name]}):
-            values = number_column(name, part[name], first)
-            with lock:
-                rows.push_values(place, values)
+            rows.push_values(name, part[name], first)
             first += len(part[name])
 
     with ThreadPoolExecutor(_THREADS) as threads:
-        columns = [threads.submit(read_values, place, name) for place, name in enumerate(rows.names)]
+        columns = [threads.submit(read_values, name) for name in rows.names]
         for part in arrow_parts(_batches(path, list(keys.values()), list(keys.values())), keys):
-            with lock:
-                rows.push_keys(part["date"], part["symbol"])
+            rows.push_keys(part["date"], part["symbol"])
     for column in columns:
         column.result()
     return rows.market(periods_per_year)

@@ -87,13 +87,15 @@ fn rows_in_any_order_make_one_market() {
     let market = |order: &[usize], shift: u32| {
         let mut long = LongRows::new(&["volume".to_owned(), "close".to_owned()]);
         assert_eq!(long.names().collect::<Vec<_>>(), ["close", "volume"]);
+        let mut closes = Vec::new();
         for row in order {
             let (date, symbol) = rows[*row];
             let close = f64::from(1 + date * 6 + symbol);
             long.push_keys(&[(date + shift) % 10], &[(symbol + shift) % 6]);
-            long.push_values(0, &[close]);
-            long.push_values(1, &[10.0 * close]);
+            closes.push(close);
         }
+        long.set_values(1, closes.iter().map(|close| 10.0 * close).collect());
+        long.set_values(0, closes);
         // Numbers of names are in any order too.
         let dates = (0..10).map(|number| format!("2020-01-{:02}", 1 + (number + 10 - shift) % 10)).collect();
         let symbols = (0..6).map(|number| format!("S{}", (number + 6 - shift % 6) % 6)).collect();
@@ -114,7 +116,7 @@ fn rows_in_any_order_make_one_market() {
 fn a_number_without_a_name_is_refused() {
     let mut long = LongRows::new(&[]);
     long.push_keys(&[0, 1], &[0, 0]);
-    long.push_values(0, &[1.0, 2.0]);
+    long.set_values(0, vec![1.0, 2.0]);
     let error = long.columns(vec!["2020-01-02".to_owned()], vec!["A".to_owned()]).unwrap_err();
     assert_eq!(error.slug(), "shape_mismatch");
 }
@@ -123,8 +125,8 @@ fn a_number_without_a_name_is_refused() {
 fn a_row_without_a_value_is_refused() {
     let mut long = LongRows::new(&["volume".to_owned()]);
     long.push_keys(&[0, 1], &[0, 0]);
-    long.push_values(0, &[1.0, 2.0]);
-    long.push_values(1, &[1.0]);
+    long.set_values(0, vec![1.0, 2.0]);
+    long.set_values(1, vec![1.0]);
     let error = long.columns(vec!["2020-01-02".to_owned(), "2020-01-03".to_owned()], vec!["A".to_owned()]).unwrap_err();
     assert_eq!(error.to_string(), "`volume` must have 2 values, one per row; received 1");
 }

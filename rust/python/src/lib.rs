@@ -53,6 +53,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<market_rows::CsvReader>()?;
     module.add_class::<market_rows::LongRows>()?;
+    module.add_class::<market_rows::NumberColumn>()?;
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;
     module.add_class::<episode_windows::Episodes>()?;

@@ -61,6 +61,47 @@ fn undecodable(py: Python<'_>, bytes: &[u8], error: Utf8Error) -> PyErr {
     PyUnicodeDecodeError::new_err_from_utf8(py, bytes, error)
 }
 
+/// Numbers of a column that arrive in parts.
+#[pyclass(module = "openoutcry.openoutcry_py")]
+pub struct NumberColumn {
+    values: Vec<f64>,
+}
+
+#[pymethods]
+impl NumberColumn {
+    #[new]
+    #[pyo3(signature = (n_rows=0))]
+    fn new(n_rows: usize) -> Self {
+        let mut values = Vec::new();
+        // Without the room the column grows as usual, or fails there.
+        values.try_reserve_exact(n_rows).ok();
+        Self { values }
+    }
+
+    /// Add the next values.
+    fn push(&mut self, py: Python<'_>, values: Numbers<'_>) -> PyResult<()> {
+        let refused = || raise("shape_mismatch", "contiguous values of a column are required; received others");
+        match values {
+            Numbers::Floats(part) => {
+                let part = part.as_slice().map_err(|_| refused())?;
+                py.detach(|| self.values.extend_from_slice(part));
+            }
+            Numbers::Integers(part) => {
+                let part = part.as_slice().map_err(|_| refused())?;
+                py.detach(|| self.values.extend(part.iter().map(|value| *value as f64)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers of an array.
+#[derive(FromPyObject)]
+enum Numbers<'py> {
+    Floats(PyReadonlyArray1<'py, f64>),
+    Integers(PyReadonlyArray1<'py, i64>),
+}
+
 /// Rows of a long frame that arrive in parts.
 ///
 /// The columns are `close` and the optional ones among `names`.
@@ -78,15 +119,10 @@ impl LongRows {
         Self { rows: CoreRows::new(&names), n_dates: 0, n_symbols: 0 }
     }
 
-    /// Names of the columns, in the order of the values of a row.
+    /// Names of the columns, in the order of `dataset`.
     #[getter]
     fn names(&self) -> Vec<&'static str> {
         self.rows.names().collect()
-    }
-
-    /// Make room for rows.
-    fn reserve(&mut self, n_rows: usize) {
-        self.rows.reserve(n_rows);
     }
 
     /// Add rows without values.
@@ -94,40 +130,36 @@ impl LongRows {
     /// A pair has the position of each row among distinct values, and the number of each value, `2**32 - 1` where it
     /// has none. Values get the next number in the order of their first rows. Returns the positions of the dates and
     /// symbols that got one.
-    fn push_keys(&mut self, dates: Keys<'_>, symbols: Keys<'_>) -> PyResult<(Vec<u32>, Vec<u32>)> {
-        let (days, new_days) = numbered(dates, &mut self.n_dates)?;
-        let (names, new_names) = numbered(symbols, &mut self.n_symbols)?;
+    fn push_keys(&mut self, py: Python<'_>, dates: Keys<'_>, symbols: Keys<'_>) -> PyResult<(Vec<u32>, Vec<u32>)> {
+        let (days, new_days) = numbered(py, dates, &mut self.n_dates)?;
+        let (names, new_names) = numbered(py, symbols, &mut self.n_symbols)?;
         if days.len() != names.len() {
             return Err(raise("shape_mismatch", "a date and a symbol per row are required; received others"));
         }
-        self.rows.push_keys(&days, &names);
+        py.detach(|| self.rows.push_keys(&days, &names));
         Ok((new_days, new_names))
     }
 
-    /// Add the next values of a column.
-    fn push_values(&mut self, column: usize, values: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
-        match values.as_slice() {
-            Ok(values) if column < self.rows.names().count() => {
-                self.rows.push_values(column, values);
-                Ok(())
-            }
-            _ => Err(raise("shape_mismatch", "contiguous values of a column are required; received others")),
-        }
-    }
-
-    /// Return the market of the rows, and forget them.
+    /// Return the market of the rows, and forget them and the columns.
     ///
     /// `dates` and `symbols` are the names of the numbers.
-    #[pyo3(signature = (dates, symbols, *, periods_per_year=None))]
+    #[pyo3(signature = (dates, symbols, columns, *, periods_per_year=None))]
     fn dataset(
         &mut self,
         py: Python<'_>,
         dates: Vec<String>,
         symbols: Vec<String>,
+        mut columns: Vec<PyRefMut<'_, NumberColumn>>,
         periods_per_year: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Dataset> {
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
-        let rows = mem::take(&mut self.rows);
+        let mut rows = mem::take(&mut self.rows);
+        if columns.len() != rows.names().count() {
+            return Err(raise("shape_mismatch", "a column per name is required; received others"));
+        }
+        for (place, column) in columns.iter_mut().enumerate() {
+            rows.set_values(place, mem::take(&mut column.values));
+        }
         let columns = || CoreDataset::with_periods_per_year(rows.columns(dates, symbols)?, periods_per_year);
         py.detach(columns).map(Dataset::from).map_err(to_py)
     }
@@ -137,21 +169,25 @@ impl LongRows {
 type Keys<'py> = (PyReadonlyArray1<'py, u32>, PyReadwriteArray1<'py, u32>);
 
 /// Returns the number of each row, and the positions that got a number.
-fn numbered((places, mut numbers): Keys<'_>, n_known: &mut u32) -> PyResult<(Vec<u32>, Vec<u32>)> {
+fn numbered(py: Python<'_>, keys: Keys<'_>, n_known: &mut u32) -> PyResult<(Vec<u32>, Vec<u32>)> {
     let refused = || raise("shape_mismatch", "contiguous positions of values are required; received others");
+    let (places, mut numbers) = keys;
     let (Ok(places), Ok(numbers)) = (places.as_slice(), numbers.as_slice_mut()) else { return Err(refused()) };
-    let mut added = Vec::new();
-    let mut found = Vec::with_capacity(places.len());
-    for place in places {
-        let number = numbers.get_mut(*place as usize).ok_or_else(refused)?;
-        if *number == u32::MAX {
-            *number = *n_known;
-            *n_known += 1;
-            added.push(*place);
+    let number = || {
+        let mut added = Vec::new();
+        let mut found = Vec::with_capacity(places.len());
+        for place in places {
+            let number = numbers.get_mut(*place as usize)?;
+            if *number == u32::MAX {
+                *number = *n_known;
+                *n_known += 1;
+                added.push(*place);
+            }
+            found.push(*number);
         }
-        found.push(*number);
-    }
-    Ok((found, added))
+        Some((found, added))
+    };
+    py.detach(number).ok_or_else(refused)
 }
 
 /// Lines before the first row, fields by column, and the line of each row.

@@ -46,7 +46,7 @@ impl LongRows {
     }
 
     /// Makes room for rows, so that growth copies none.
-    pub fn reserve(&mut self, n_rows: usize) {
+    pub(crate) fn reserve(&mut self, n_rows: usize) {
         // Without the room the rows grow as usual, or fail there.
         for (_, column) in &mut self.values {
             column.try_reserve_exact(n_rows).ok();
@@ -71,13 +71,13 @@ impl LongRows {
         self.keys.extend(dates, symbols);
     }
 
-    /// Adds the next values of a column.
+    /// Replaces the values of a column.
     ///
     /// # Panics
     ///
     /// Panics if there is no such column.
-    pub fn push_values(&mut self, column: usize, values: &[f64]) {
-        self.values[column].1.extend_from_slice(values);
+    pub fn set_values(&mut self, column: usize, values: Vec<f64>) {
+        self.values[column].1 = values;
     }
 
     /// Returns the columns of a market.
