@@ -35,8 +35,8 @@ __all__ = [
     "Limits",
     "LogAudit",
     "LongRows",
-    "NumberColumn",
     "MerkleTree",
+    "NumberColumn",
     "OpenOutcryError",
     "Record",
     "Run",
@@ -1189,10 +1189,11 @@ def bar_count_notices(dates: list[str], periods_per_year: float, is_stated: bool
     """
 
 def split_columns(text: str, delimiter: str, width: int) -> tuple[list[str], list[list[str]], list[int]] | None:
-    """Return the columns of a delimited text without quotes, blank lines left out.
+    """Return the columns of a delimited text, blank lines left out.
 
     They are the lines before the first row, the fields of each column, and the line of each row. None if a later line
-    has another number of fields than `width`, or if the text has quotes or unusual ends of lines.
+    has another number of fields than `width`, if a field has a quote or an end of line in it, or if the text has
+    unusual ends of lines.
     """
 
 def most_cash_return(periods_per_year: float) -> float:

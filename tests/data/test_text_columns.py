@@ -30,6 +30,8 @@ FIELDS = st.text(alphabet='ab1.,; \t\r\n"\x0c\x85', max_size=4)
 @given(st.lists(st.lists(FIELDS, min_size=1, max_size=3), max_size=6), st.sampled_from(["\n", "\r\n", "\r"]))
 @example([["a", "b"], ["", ""], [" ", ""], ["1", "2"]], "\n")
 @example([["Report"], ["a", "b"], ["1", "2"]], "\r\n")
+@example([['"a"', "b"], ['"1,5"', '"2"'], ['""', '" "'], ["", '"x"']], "\n")
+@example([['"a"', "b"], ['"1""5"', '"2"']], "\n")
 def test_columns_are_those_of_the_csv_module(rows: list[list[str]], end: str) -> None:
     text = "".join(",".join(row) + end for row in rows)
     found = native.split_columns(text, ",", 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import queue
 import resource
+import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -16,10 +17,11 @@ EXPECTED = ("OpenOutcryError", "ModuleNotFoundError", "UnicodeError")
 
 
 class Reading(NamedTuple):
-    """Outcome of a reading: empty, or an exception; and the growth of the memory in bytes."""
+    """Outcome of a reading: empty, or an exception; growth of the memory in bytes, processor time in seconds."""
 
     outcome: str
     growth: int
+    seconds: float
 
 
 def shapes() -> dict[str, Shape]:
@@ -52,8 +54,8 @@ def read_all(files: list[tuple[str, Path, dict[str, Any]]], address_space: int, 
     while len(found) < len(files) and (child.is_alive() or not results.empty()):
         # An empty queue: the child works, or it has ended.
         with suppress(queue.Empty):
-            name, outcome, growth = results.get(timeout=1.0)
-            found[name] = Reading(outcome, growth)
+            name, outcome, growth, seconds = results.get(timeout=1.0)
+            found[name] = Reading(outcome, growth, seconds)
     child.join()
     return found
 
@@ -70,13 +72,13 @@ def _read(files: list[tuple[str, Path, dict[str, Any]]], address_space: int, sec
     resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, spent + seconds))
     for name, path, options in files:
-        start, outcome = _peak(), ""
+        start, begun, outcome = _peak(), time.process_time(), ""
         try:
             oo.Dataset.from_csv(path, **options)
         except BaseException as error:  # noqa: BLE001 - what the reader must not raise is reported
             kinds = [kind.__name__ for kind in type(error).__mro__]
             outcome = "" if set(kinds) & set(EXPECTED) else f"{kinds[0]}: {error}"[:300]
-        results.put((name, outcome, _peak() - start))
+        results.put((name, outcome, _peak() - start, time.process_time() - begun))
 
 
 def _peak() -> int:

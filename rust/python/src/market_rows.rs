@@ -193,10 +193,11 @@ fn numbered(py: Python<'_>, keys: Keys<'_>, n_known: &mut u32) -> PyResult<(Vec<
 /// Lines before the first row, fields by column, and the line of each row.
 type SplitText<'py> = (Vec<&'py str>, Vec<Vec<&'py str>>, Vec<u32>);
 
-/// Return the columns of a delimited text without quotes, blank lines left out.
+/// Return the columns of a delimited text, blank lines left out.
 ///
 /// They are the lines before the first row, the fields of each column, and the line of each row. None if a later line
-/// has another number of fields than `width`, or if the text has quotes or unusual ends of lines.
+/// has another number of fields than `width`, if a field has a quote or an end of line in it, or if the text has
+/// unusual ends of lines.
 #[pyfunction]
 pub(crate) fn split_columns<'py>(
     py: Python<'_>,

@@ -63,9 +63,9 @@ def of_texts(texts: Sequence[str]) -> Distinct:
     # Ascending texts are distinct.
     if all(map(operator.lt, texts, texts[1:])):
         return Distinct(list(texts), np.arange(len(texts), dtype=np.uint32))
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    if len(numbers) == len(texts):
+    if len(set(texts)) == len(texts):
         return Distinct(list(texts), np.arange(len(texts), dtype=np.uint32))
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return Distinct(list(numbers), np.fromiter(map(numbers.__getitem__, texts), np.uint32, len(texts)))
 
 

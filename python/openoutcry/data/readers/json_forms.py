@@ -66,7 +66,6 @@ def table_of(text: str) -> TextTable | None:
         message = f"a JSON list of objects or of equal rows is required; received {received[:200]}"
         raise refusal("field_unparsable", f'{message}; hint: [{{"date": "2024-01-02", "close": 101.5}}, ...]')
     table = _joined(parts)
-    text_table.check_width(len(table.names))
     table.notes += notes
     table.zones = _zones(value)
     # Polygon states whether it has applied splits.

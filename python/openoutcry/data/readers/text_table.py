@@ -204,6 +204,7 @@ def _table(found: list[list[str]], numbers: list[int], width: int, delimiter: st
 
 def of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> TextTable:
     """Return the table of rows that were read from JSON. None is an empty field."""
+    check_width(len(names))
     if not rows or not rows[0] or len(set(map(len, rows))) > 1:
         texts = [list(map(_shown, row)) for row in rows]
         return TextTable(list(names), texts, list(range(1, len(texts) + 1)))

@@ -1,4 +1,4 @@
-//! Columns of a delimited text without quotes.
+//! Columns of a delimited text.
 
 /// Longest field; Python's `csv` refuses a longer one.
 const LONGEST: usize = 131_072;
@@ -20,30 +20,39 @@ pub struct TextColumns<'a> {
 impl<'a> TextColumns<'a> {
     /// Returns the columns of a text, blank lines left out.
     ///
-    /// `None` if a line after the first row has another number of fields, or if the text has quotes or unusual ends of
-    /// lines.
+    /// `None` if a line after the first row has another number of fields, if a field has a quote or an end of line in
+    /// it, or if the text has unusual ends of lines.
     #[must_use]
     pub fn split(text: &'a str, delimiter: char, width: usize) -> Option<Self> {
-        if width == 0 || text.contains('"') || text.contains(OTHER_LINES) {
+        if width == 0 || text.contains(OTHER_LINES) {
             return None;
         }
+        let has_quotes = text.contains('"');
         let mut found = Self { preamble: Vec::new(), columns: vec![Vec::new(); width], lines: Vec::new() };
+        let mut fields = Vec::with_capacity(width);
         for (place, line) in text.split('\n').enumerate() {
             let line = line.strip_suffix('\r').unwrap_or(line);
             if line.contains('\r') {
                 return None;
             }
-            if line.split(delimiter).all(|field| field.trim().is_empty()) {
+            let is_quoted = has_quotes && line.contains('"');
+            fields.clear();
+            if is_quoted {
+                unquote(line, delimiter, &mut fields)?;
+            } else {
+                fields.extend(line.split(delimiter));
+            }
+            if fields.iter().all(|field| field.trim().is_empty()) {
                 continue;
             }
-            if line.split(delimiter).count() != width {
-                if !found.lines.is_empty() {
+            if fields.len() != width {
+                if !found.lines.is_empty() || is_quoted {
                     return None;
                 }
                 found.preamble.push(line);
                 continue;
             }
-            for (column, field) in found.columns.iter_mut().zip(line.split(delimiter)) {
+            for (column, field) in found.columns.iter_mut().zip(&fields) {
                 if field.len() > LONGEST {
                     return None;
                 }
@@ -52,6 +61,27 @@ impl<'a> TextColumns<'a> {
             found.lines.push(u32::try_from(place + 1).ok()?);
         }
         Some(found)
+    }
+}
+
+/// Adds the fields of a line, some of which are in quotes.
+///
+/// `None` if a field has a quote in it.
+fn unquote<'a>(line: &'a str, delimiter: char, fields: &mut Vec<&'a str>) -> Option<()> {
+    let mut rest = line;
+    loop {
+        let (field, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"')?,
+            None => rest.split_at(rest.find(delimiter).unwrap_or(rest.len())),
+        };
+        if field.contains('"') {
+            return None;
+        }
+        fields.push(field);
+        if after.is_empty() {
+            return Some(());
+        }
+        rest = after.strip_prefix(delimiter)?;
     }
 }
 
@@ -72,8 +102,27 @@ mod tests {
     }
 
     #[test]
+    fn fields_in_quotes_are_fields() {
+        let found = split("\"date\",close\n2024-01-02,\"1,5\"\r\n\"\",\" \"\n\"a b\",\n").unwrap();
+        assert_eq!(found.columns, [["date", "2024-01-02", "a b"], ["close", "1,5", ""]]);
+        assert_eq!(found.lines, [1, 2, 4]);
+    }
+
+    #[test]
     fn texts_that_need_the_rules_of_csv_have_no_columns() {
-        for text in ["a,\"b\"\n", "a,b\nc\n", "a,b\n1,2,\n", "a,b\r1,2", "a,b\u{2028}1,2", "a,b\x0c1,2", "a,\0\n"] {
+        for text in [
+            "a,\"b\nc\"\n",
+            "a,\"b\"\"\"\n",
+            "a,\"b\"c\n",
+            "a,b\"\n",
+            "\"a\"\na,b\n",
+            "a,b\nc\n",
+            "a,b\n1,2,\n",
+            "a,b\r1,2",
+            "a,b\u{2028}1,2",
+            "a,b\x0c1,2",
+            "a,\0\n",
+        ] {
             assert_eq!(split(text), None, "{text:?}");
         }
         assert_eq!(split(&format!("a,{}\n", "b".repeat(131_073))), None);
