@@ -6,6 +6,7 @@ Dates and symbols become numbers: each distinct value is checked and converted t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -154,11 +155,16 @@ class _Names:
         if isinstance(values, np.ndarray):
             self._dtype, self._texts = values.dtype, values.view(np.int64).tolist()
         else:
-            self._texts = [_text(self._column, value) for value in values]
-        numbers, firsts = self._numbers, dict[Any, int]()
-        self._number_of = np.array([numbers.get(text, _UNKNOWN) for text in self._texts], np.uint32)
-        places = [firsts.setdefault(text, place) for place, text in enumerate(self._texts)]
-        self._first_of = np.array(places, np.uint32) if len(firsts) < len(places) else None
+            are_texts = set(map(type, values)) <= {str, type(None)}
+            self._texts = list(values) if are_texts else [_text(self._column, value) for value in values]
+        numbers = self._numbers
+        self._number_of = np.array(list(map(numbers.get, self._texts, repeat(_UNKNOWN))), np.uint32)
+        self._first_of = None
+        if len(set(self._texts)) < len(self._texts):
+            firsts = dict[Any, int]()
+            self._first_of = np.array(
+                [firsts.setdefault(text, place) for place, text in enumerate(self._texts)], np.uint32
+            )
 
     def known(self) -> Any:
         """Return the distinct values in the order of their numbers: texts or datetimes."""

@@ -73,8 +73,8 @@ impl NumberColumn {
     #[pyo3(signature = (n_rows=0))]
     fn new(n_rows: usize) -> Self {
         let mut values = Vec::new();
-        // Without the room the column grows as usual, or fails there.
-        values.try_reserve_exact(n_rows).ok();
+        // Room to pad the rows of a table; without it the column grows as usual, or fails there.
+        values.try_reserve_exact(n_rows.saturating_add(n_rows / 16)).ok();
         Self { values }
     }
 
@@ -176,6 +176,12 @@ fn numbered(py: Python<'_>, keys: Keys<'_>, n_known: &mut u32) -> PyResult<(Vec<
     let number = || {
         let mut added = Vec::new();
         let mut found = Vec::with_capacity(places.len());
+        if !numbers.contains(&u32::MAX) {
+            for place in places {
+                found.push(*numbers.get(*place as usize)?);
+            }
+            return Some((found, added));
+        }
         for place in places {
             let number = numbers.get_mut(*place as usize)?;
             if *number == u32::MAX {

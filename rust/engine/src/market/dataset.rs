@@ -154,12 +154,14 @@ impl Dataset {
             }
         }
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
-        let has_gap =
-            |row: &[Block]| row.iter().any(|block| block.iter().fold(false, |any, close| any | close.is_nan()));
-        self.has_gaps = (0..n_bars).any(|bar| has_gap(self.tables.close.row(bar)));
         self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
         self.has_any_actions = self.has_actions.contains(&true);
         self.fill_prices = FillPrices::of(&self.tables, n_bars, n_symbols, self.has_any_actions);
+        let has_gap =
+            |row: &[Block]| row.iter().any(|block| block.iter().fold(false, |any, close| any | close.is_nan()));
+        // A symbol that can fill has a close; nothing fills in the first bar.
+        let n_unknown = if self.fill_prices.fill_all { n_bars.min(1) } else { n_bars };
+        self.has_gaps = (0..n_unknown).any(|bar| has_gap(self.tables.close.row(bar)));
         self.by_name.sort_by(|a, b| self.symbols[*a].cmp(&self.symbols[*b]));
     }
 
