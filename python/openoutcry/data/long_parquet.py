@@ -11,7 +11,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data.long_frames import LongRows, arrow_parts
 
 # Rows of a part, bytes of a column that are read at once, and threads that decode values.
-_ROWS, _BUFFER, _THREADS = 1 << 14, 1 << 16, 2
+_ROWS, _BUFFER, _THREADS = 1 << 15, 1 << 16, 2
 # Parts after which a thread returns free memory.
 _PARTS = 64
 
