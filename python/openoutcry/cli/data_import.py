@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data import file_import
+from openoutcry.data.bar_axis import AXES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.market_source import name_of, without_package
@@ -34,6 +36,8 @@ EXAMPLES = """
 `openoutcry data import *.csv --tz America/New_York --adjusted total --out stocks`: one file a symbol
 
 `openoutcry data import prices.csv --axis XNYS --every 1w --out weekly`: weekly bars of the sessions in New York
+
+`openoutcry data import ES.csv --every 1d --tz America/New_York --day-starts 17:00 --out es`: days of futures
 
 **Exit code** 2 if a file cannot be read, or does not say something that is needed.
 """
@@ -58,11 +62,11 @@ def import_(
 
     Every command that takes a market accepts the snapshot.
     """
-    found = imported(files, reading)
+    found = imported(files, reading if every is None else _of_shorter_bars(reading))
     name = name_of(files[0]) if len(files) == 1 else out.name
     dataset = Dataset(found.core, name=name, notices=found.notices)
     if every is not None:
-        dataset = dataset.resample(every, periods_per_year=reading.periods_per_year)
+        dataset = _resampled(dataset, every, reading)
     path = _written(dataset, out, ", ".join(path.name for path in files))
     if as_json:
         typer.echo(json.dumps(described(dataset, found) | {"manifest": str(path)}))
@@ -74,6 +78,24 @@ def import_(
         words = [*map(str, files), *reading.words(), *year, *(["--every", every] if every else []), "--out", str(out)]
         typer.echo(periods_line(f"openoutcry data import {shlex.join(words)}", usual))
     typer.echo(f"run it: {run_command(dataset, str(path))}")
+
+
+def _of_shorter_bars(reading: Reading) -> Reading:
+    """Return how to read bars that become longer: days start when they are joined.
+
+    An exchange chooses bars by its sessions, so that days come before it.
+    """
+    options = reading.options
+    if options.axis in (None, *AXES) and options.calendar is None:
+        options = replace(options, day_starts=None)
+    return replace(reading, options=options)
+
+
+def _resampled(dataset: Dataset, every: str, reading: Reading) -> Dataset:
+    options, is_read = reading.options, reading == _of_shorter_bars(reading)
+    start = None if is_read else options.day_starts
+    tz = options.tz if dataset.dates[0].endswith("Z") else None
+    return dataset.resample(every, tz=tz, day_starts=start, periods_per_year=reading.periods_per_year)
 
 
 def _written(dataset: Dataset, out: Path, source: str) -> Path:

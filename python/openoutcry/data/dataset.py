@@ -310,9 +310,8 @@ class Dataset:
 
     def head(self, n_bars: int) -> Dataset:
         """Return a dataset of the first `n_bars` bars."""
-        return self._cut(
-            slice(checked_integer("n_bars", n_bars, 2, self.n_bars, "window_invalid")), list(range(self.n_symbols))
-        )
+        n_bars = checked_integer("n_bars", n_bars, 2, self.n_bars, "window_invalid")
+        return self._cut(slice(n_bars), list(range(self.n_symbols)))
 
     def between(self, start: int, end: int) -> Dataset:
         """Return a dataset of the bars `[start, end)`."""
@@ -320,13 +319,17 @@ class Dataset:
         end = checked_integer("end", end, start + 2, self.n_bars, "window_invalid")
         return self._cut(slice(start, end), list(range(self.n_symbols)))
 
-    def resample(self, every: str, *, periods_per_year: float | None = None) -> Dataset:
+    def resample(
+        self, every: str, *, tz: str | None = None, day_starts: str | None = None, periods_per_year: float | None = None
+    ) -> Dataset:
         """Return the market in longer bars, each dated by its last bar.
 
         `docs/your-data.md` states the rules. Weeks end on Sunday.
 
         Args:
             every: Period such as `15min`, `1h`, `1d`, `1w`, `1mo`, `1q` or `1y`; spellings of pandas work too.
+            tz: IANA zone of the days, for times in UTC. Bars of days are then dated by the date on which they end.
+            day_starts: Clock time in `tz` at which days start, such as `17:00`.
             periods_per_year: Bars per year; inferred from the new dates by default.
 
         Raises:
@@ -335,7 +338,7 @@ class Dataset:
         from openoutcry.data import resample
 
         columns = self._columns() | {"periods_per_year": periods_per_year, "notices": self.notices}
-        return Dataset.from_arrays(**resample.resampled(columns, every), name=self.name)
+        return Dataset.from_arrays(**resample.resampled(columns, every, tz, day_starts), name=self.name)
 
     def masked(self, key: bytes | int, level: str = "full") -> Dataset:
         """Return the market with masked names, prices and dates, and the same returns.
