@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.data import file_import
+from openoutcry.data import file_import, market_warnings
 from openoutcry.data.bar_axis import AXES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_cache import Imported
@@ -64,7 +64,7 @@ def import_(
     """
     found = imported(files, reading if every is None else _of_shorter_bars(reading))
     name = name_of(files[0]) if len(files) == 1 else out.name
-    dataset = Dataset(found.core, name=name, notices=found.notices)
+    dataset = Dataset._read(found, name)
     if every is not None:
         dataset = _resampled(dataset, every, reading)
     path = _written(dataset, out, ", ".join(path.name for path in files))
@@ -169,5 +169,16 @@ def show(dataset: Dataset, found: Imported) -> None:
     table.add_row("bars per year", "unknown" if (year := dataset.periods_per_year) is None else f"{year:g}")
     console.print(table, highlight=False)
     console.print(repr(dataset), highlight=False, soft_wrap=True)
+    warnings = warnings_of(dataset, found)
     for notice in dataset.notices:
-        console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
+        if notice not in warnings:
+            console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
+    for warning in warnings:
+        console.print(f"warning: {warning}", highlight=False, soft_wrap=True)
+
+
+def warnings_of(dataset: Dataset, found: Imported | None) -> list[str]:
+    """Return the warnings about a market; those of a file are among its notices."""
+    if found is not None:
+        return [notice for notice in dataset.notices if market_warnings.is_warning(notice)]
+    return list(market_warnings.warnings_of(dataset._core))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import path_of
 from openoutcry.data import (
     bar_axis,
     columns,
@@ -63,6 +65,16 @@ def import_cached(path: Path, periods_per_year: float | None, options: ReadOptio
         return import_file(path, periods_per_year, options)
     stated = repr((periods_per_year, options))
     return market_cache.cached(path, stated, partial(import_file, path, periods_per_year, options))
+
+
+def import_source(
+    source: str | os.PathLike[str], periods_per_year: float | None, options: ReadOptions
+) -> tuple[Imported, str]:
+    """Return the market of a path or of a text with line breaks, and its name."""
+    if isinstance(source, str) and "\n" in source:
+        return import_text(source, periods_per_year, options), ""
+    path = path_of("source", source)
+    return import_file(path, periods_per_year, options), path.name.partition(".")[0]
 
 
 @shortening

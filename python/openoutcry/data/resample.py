@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data import bar_axis, bar_periods, carried_events, session_cuts
+from openoutcry.data import bar_axis, bar_periods, carried_events, market_warnings, session_cuts
 from openoutcry.data.bar_counts import is_count
 from openoutcry.data.carried_events import Events, Indices, Table
 from openoutcry.data.columns import STATED_PERIODS
@@ -93,7 +93,8 @@ def resampled(values: Mapping[str, Any], every: str, tz: str | None, day_starts:
     # The bars per year were those of the shorter bars.
     notices = [each for each in values["notices"] if not (each.startswith(STATED_PERIODS) or is_count(each))]
     days_said = _day_notices(values, every, start, days)
-    found["notices"] = (*notices, *days_said, *_notices(values, groups, every, sum(lost.values())), *others)
+    said = (*market_warnings.renewed(notices, found), *days_said)
+    found["notices"] = (*said, *_notices(values, groups, every, sum(lost.values())), *others)
     return found
 
 
@@ -106,7 +107,11 @@ def _dated(values: Mapping[str, Any], lasts: Indices, every: str, start: DayStar
     # The last of several values of a day is the one that is known when it ends.
     known = {(symbol, day, name): value for (symbol, _, name, value), day in _with_days(facts, start)}
     headlines = [(symbol, day, headline) for (symbol, _, headline), day in _with_days(news, start)]
-    return {"dates": start.texts(dates), "fundamentals": [(*key, value) for key, value in known.items()], "news": headlines}
+    return {
+        "dates": start.texts(dates),
+        "fundamentals": [(*key, value) for key, value in known.items()],
+        "news": headlines,
+    }
 
 
 def _with_days(items: Sequence[Any], start: DayStart) -> Iterable[tuple[Any, str]]:
