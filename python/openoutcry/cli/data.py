@@ -21,6 +21,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import FillBars, fill_bars
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.market_source import is_file, name_of, named_market
+from openoutcry.data.readers.file_parts import market_name
 
 app = typer.Typer(help="List, describe, check and compare markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("import", epilog=data_import.EXAMPLES)(data_import.import_)
@@ -112,7 +113,7 @@ def check(
     if len(sources) == 1:
         typer.echo(f"run it: {data_import.run_command(dataset, sources[0], reading)}")
     else:
-        words = ["openoutcry", "data", "import", *sources, *reading.words(), "--out", "imported"]
+        words = ["openoutcry", "data", "import", *sources, *reading.words(), "--out", dataset.name]
         typer.echo(f"run it: {shlex.join(words)}")
 
 
@@ -123,7 +124,7 @@ def _opened(sources: Sequence[str], reading: Reading) -> tuple[Dataset, Imported
     """
     if len(sources) > 1:
         found = data_import.imported([*map(Path, sources)], reading)
-        return Dataset._read(found, "imported"), found
+        return Dataset._read(found, market_name([*map(Path, sources)])), found
     source, path = sources[0], Path(sources[0])
     if named_market(source) or not is_file(path):
         return open_dataset(source, reading), None

@@ -35,6 +35,8 @@ EXAMPLES = """
 
 `openoutcry data import *.csv --tz America/New_York --adjusted total --out stocks`: one file a symbol
 
+`openoutcry data import AAPL_2019.csv AAPL_2020.csv --out aapl`: years of one symbol
+
 `openoutcry data import prices.csv --axis XNYS --every 1w --out weekly`: weekly bars of the sessions in New York
 
 `openoutcry data import ES.csv --every 1d --tz America/New_York --day-starts 17:00 --out es`: days of futures

@@ -99,7 +99,7 @@ class Dataset:
     @classmethod
     def from_csv(
         cls,
-        source: str | os.PathLike[str],
+        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         periods_per_year: float | None = None,
         *,
         name: str = "",
@@ -113,7 +113,7 @@ class Dataset:
         values. The bars are the union of all dates.
 
         Args:
-            source: A path, or text with at least one line break.
+            source: A path, text with at least one line break, or a list of paths of one market.
             periods_per_year: Bars per year; inferred from the dates by default.
             name: Name of the market in reports; the file name by default.
             notices: Caveats about the market that reports print.
