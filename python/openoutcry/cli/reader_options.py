@@ -68,6 +68,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "axis": (_TEXT, _option("Dates that become bars: `union`, `intersection`, or an exchange such as XNYS.")),
     "calendar": (_TEXT, _option("Exchange that states the sessions and the bars per year, such as XNYS.")),
     "day_starts": (_TEXT, _option("Time in `--tz` at which 24-hour bars, or days of `--every`, start.")),
+    "label": (_TEXT, _option("What the dates of bars are: `start` (of a month, a week, a bar) or `end`.")),
     "tz": (_TEXT, _option("Zone of times without an offset, such as America/New_York.", "--tz")),
     "date_order": (_TEXT, _option("Order of day and month, `dmy` or `mdy`, if the dates do not show it.")),
     "date_format": (_TEXT, _option("Format of the dates for strptime, such as `%d-%b-%y`.")),

@@ -14,6 +14,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import path_of
 from openoutcry.data import (
     bar_axis,
+    bar_labels,
     columns,
     dataframes,
     frame_forms,
@@ -330,7 +331,8 @@ def _range_notices(core: native.Dataset) -> list[str]:
 def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return a market on the bars that the options state, with its caveats."""
     bar_axis.check_codes(options.axis, options.calendar)
-    core, notices, described = found
+    core, said, times = _on_ends(found, periods_per_year, options)
+    notices, described = (*found.notices, *said), (*found.described, *times)
     implied = None
     if options.state_bars():
         values = columns.values_of(core) | {"periods_per_year": None}
@@ -344,3 +346,23 @@ def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptio
         )
     stated = columns.periods_notices(core, periods_per_year, implied, options.calendar)
     return Imported(core, (*notices, *stated), described)
+
+
+def _on_ends(
+    found: Imported, periods_per_year: float | None, options: ReadOptions
+) -> tuple[native.Dataset, tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return a market with bars dated by their end, and what was said and read."""
+    core = found.core
+    times = bar_labels.bar_times(found.described, core.dates) if found.described else ()
+    if options.label is None and not bar_labels.may_be_starts(core.dates, core.n_symbols):
+        return core, (), times
+    values, said = bar_labels.labelled(columns.values_of(core), options.label)
+    # Else the values are unchanged.
+    if options.label == "start" or any("opens of" in notice for notice in said):
+        is_inferred = not options.state_bars() and periods_per_year is None
+        core = columns.native_dataset(
+            values | {"periods_per_year": None if is_inferred else values["periods_per_year"]}
+        )
+    if options.label is not None:
+        times = (("label", f"{options.label} of each bar"),)
+    return core, said, times

@@ -25,6 +25,7 @@ class ReadOptions:
         axis: Dates that become bars: `union`, `intersection`, or an exchange code such as XNYS.
         calendar: Code of the exchange that states the sessions and the bars per year.
         day_starts: Clock time in `tz` at which 24-hour bars start; each becomes the day on which it ends.
+        label: `start` or `end`: what the dates of bars are. Starts become ends, at which a bar is known.
         tz: IANA zone of times without an offset, and of the days of epoch times.
         date_order: `dmy` or `mdy`.
         date_format: Format of dates for `strptime`, such as `%d-%b-%y`.
@@ -40,6 +41,7 @@ class ReadOptions:
     axis: str | None = None
     calendar: str | None = None
     day_starts: str | None = None
+    label: str | None = None
     tz: str | None = None
     date_order: str | None = None
     date_format: str | None = None
@@ -51,7 +53,7 @@ class ReadOptions:
 
     def of_file(self) -> ReadOptions:
         """Return the options that say how to read the file, without those of its bars."""
-        return replace(self, axis=None, calendar=None, day_starts=None)
+        return replace(self, axis=None, calendar=None, day_starts=None, label=None)
 
     def state_bars(self) -> bool:
         """Return whether an option says which bars the market has."""
@@ -73,6 +75,7 @@ class ReadKeywords(TypedDict, total=False):
     axis: str | None
     calendar: str | None
     day_starts: str | None
+    label: str | None
     tz: str | None
     date_order: str | None
     date_format: str | None
