@@ -238,7 +238,7 @@ def test_several_files_are_checked_as_they_are_imported(tmp_path: Path, monkeypa
     assert code == 0, output
     done = CliRunner().invoke(app, last_command(output, "run it: openoutcry "))
     assert done.exit_code == 0, done.exception
-    assert "3 bars x 2 symbols" in done.output
+    assert "3 bars of 2 symbols (ABC, DEF)" in done.output
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -159,3 +159,9 @@ def test_a_check_says_what_the_times_of_bars_are(name: str, said: str, tmp_path:
     words = ["--periods-per-year", "8760", "--column", f"date={name}"]
     output = CliRunner().invoke(app, ["data", "check", str(tmp_path / "X.csv"), *words]).output
     assert said in output, output
+
+
+def test_times_of_binance_klines_are_starts() -> None:
+    path = Path(__file__).parent / "formats" / "binance_klines_ms.csv"
+    output = CliRunner().invoke(app, ["data", "check", str(path)]).output
+    assert "starts, as Binance writes them" in output

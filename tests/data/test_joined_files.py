@@ -54,7 +54,7 @@ def test_two_years_of_a_symbol_are_the_market_of_both(write: Write, tmp_path: Pa
     assert result.exit_code == 0, result.output
     assert open_market(tmp_path / "aapl").fingerprint == wanted.fingerprint
     result = CliRunner().invoke(app, ["data", "check", *map(str, paths)])
-    assert "Dataset('AAPL', 85 bars x 1 symbols" in result.output
+    assert "\nAAPL: 85 bars of 1 symbol (AAPL), 2019-11-01 to 2020-02-27, 252 bars per year; orders" in result.output
     assert "2 of one form: AAPL_2019.csv, AAPL_2020.csv" in result.output
     assert "run it: openoutcry data import" in result.output
 

@@ -102,7 +102,7 @@ def check(
         typer.echo(json.dumps(read_as | stated))
         return
     if found is None:
-        typer.echo(f"ok: {dataset!r}")
+        typer.echo(f"ok: {data_import.sentence(dataset)}")
         for warning in warnings:
             typer.echo(f"warning: {warning}")
     else:

@@ -17,6 +17,7 @@ from rich.table import Table
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data import file_import, market_warnings
 from openoutcry.data.bar_axis import AXES
+from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.market_source import name_of, without_package
@@ -43,6 +44,7 @@ EXAMPLES = """
 
 **Exit code** 2 if a file cannot be read, or does not say something that is needed.
 """
+_MOST_NAMES = 5
 _PER_YEAR = {"w": 52.0, "mo": 12.0, "q": 4.0, "y": 1.0}
 # Options of the annual rates that are not 0 by default.
 _NO_RATES = ("--financing-bps", "0", "--borrow-bps", "0")
@@ -170,13 +172,22 @@ def show(dataset: Dataset, found: Imported) -> None:
         table.add_row(*pair)
     table.add_row("bars per year", "unknown" if (year := dataset.periods_per_year) is None else f"{year:g}")
     console.print(table, highlight=False)
-    console.print(repr(dataset), highlight=False, soft_wrap=True)
+    console.print(sentence(dataset), highlight=False, soft_wrap=True)
     warnings = warnings_of(dataset, found)
     for notice in dataset.notices:
         if notice not in warnings:
             console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
     for warning in warnings:
         console.print(f"warning: {warning}", highlight=False, soft_wrap=True)
+
+
+def sentence(dataset: Dataset) -> str:
+    """Return the size of a market and how its orders fill, in words."""
+    names = ", ".join(dataset.symbols[:_MOST_NAMES]) + (", ..." if dataset.n_symbols > _MOST_NAMES else "")
+    size = f"{dataset.n_bars:,} bars of {dataset.n_symbols} symbol{'s' * (dataset.n_symbols != 1)} ({names})"
+    fills = "orders fill at the next open" if dataset.has_opens else "orders fill at the close they were decided on"
+    span = f"{dataset.dates[0]} to {dataset.dates[-1]}"
+    return f"{dataset.name}: {size}, {span}, {periods_text(dataset.periods_per_year)}; {fills}"
 
 
 def warnings_of(dataset: Dataset, found: Imported | None) -> list[str]:

@@ -108,6 +108,8 @@ def bar_times(described: Sequence[tuple[str, str]], dates: Sequence[str]) -> tup
     """Return what the name of their column says times are: starts or ends of bars."""
     if len(dates[0]) == 10:
         return ()
+    if any("Binance klines" in taken or "binance-klines" in taken for _, taken in described):
+        return (("times of bars", "starts, as Binance writes them"),)
     names = [what.removeprefix("column ").strip("'\"") for what, taken in described if taken.startswith("date: ")]
     name = names[0] if names else ""
     if _START_NAMES.fullmatch(name):

@@ -203,7 +203,7 @@ def _describe(found: MarketColumns, parts: Sequence[Part]) -> None:
     for form, names in forms.items():
         of = f"{_named(names)}: " if len(forms) > 1 else ""
         found.described += [(f"{of}{what}", taken) for what, taken in form]
-    found.described.append(("symbols", f"{len(found.symbols)}: {_named(found.symbols, 'symbols')}"))
+    found.described.append(("symbols", f"{len(found.symbols)}: {_named(found.symbols, 'symbols', 5)}"))
     notices: dict[str, list[str]] = {}
     for part in parts:
         for notice in part.columns.notices:
@@ -215,9 +215,9 @@ def _describe(found: MarketColumns, parts: Sequence[Part]) -> None:
         found.notices.append("the prices of the files are not adjusted in the same way")
 
 
-def _named(names: Iterable[str], noun: str = "files") -> str:
+def _named(names: Iterable[str], noun: str = "files", most: int = _MOST_NAMES) -> str:
     listed = list(names)
-    if len(listed) <= _MOST_NAMES:
+    if len(listed) <= most:
         return ", ".join(listed)
     return f"{listed[0]} and {len(listed) - 1} other {noun}"
 
