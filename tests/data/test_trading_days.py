@@ -64,6 +64,7 @@ def test_a_session_from_evening_to_afternoon_is_one_bar_of_the_day_on_which_it_e
         "volume": [7.0, 56.0],
     }
     assert any("days start at 17:00 in America/New_York" in notice for notice in days.notices)
+    assert any("each dated by the day on which it ends" in notice for notice in days.notices)
     weeks = oo.Dataset.from_arrays(times, ["ES"], close, periods_per_year=1000)
     with pytest.raises(oo.OpenOutcryError, match="at least 2 periods of 1w"):
         weeks.resample("1w", tz=NEW_YORK, day_starts="17:00")

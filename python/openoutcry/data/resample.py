@@ -94,7 +94,7 @@ def resampled(values: Mapping[str, Any], every: str, tz: str | None, day_starts:
     notices = [each for each in values["notices"] if not (each.startswith(STATED_PERIODS) or is_count(each))]
     days_said = _day_notices(values, every, start, days)
     said = (*market_warnings.renewed(notices, found), *days_said)
-    found["notices"] = (*said, *_notices(values, groups, every, sum(lost.values())), *others)
+    found["notices"] = (*said, *_notices(values, groups, (every, start), sum(lost.values())), *others)
     return found
 
 
@@ -192,8 +192,11 @@ def _volumes(volume: Table, has_close: npt.NDArray[np.bool_], groups: _Groups) -
     return np.where(has_any & ~is_unknown, total, np.nan)
 
 
-def _notices(values: Mapping[str, Any], groups: _Groups, every: str, n_lost: int) -> tuple[str, ...]:
-    notices = [f"bars of {every} from {len(groups.of_bar):,} shorter ones, each dated by its last one"]
+def _notices(values: Mapping[str, Any], groups: _Groups, bars: tuple[str, DayStart], n_lost: int) -> tuple[str, ...]:
+    every, start = bars
+    is_day = start.is_stated and bar_periods.period_of(every).is_days
+    dated = "the day on which it ends" if is_day else "its last one"
+    notices = [f"bars of {every} from {len(groups.of_bar):,} shorter ones, each dated by {dated}"]
     if n_lost:
         notices.append(f"{n_lost} prices are left out: a later dividend in their period is not below them")
     if values.get("open") is None:
