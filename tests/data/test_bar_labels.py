@@ -44,6 +44,18 @@ def test_monthly_bars_dated_at_the_start_of_their_month_are_a_notice(tmp_path: P
     assert "--label start" in result.output.splitlines()[-1]
 
 
+@pytest.mark.parametrize("last", ["2021-01-15", "2020-12-18"])
+def test_an_unfinished_last_month_keeps_its_date(last: str) -> None:
+    # Yahoo ends a file of months with the last day, besides the month.
+    text = f"{MONTHLY}{last},1,2,1,2,3\n"
+    assert any(
+        "start of their month, as 2019-01-01" in notice for notice in oo.Dataset.from_csv(text, symbol="X").notices
+    )
+    dates = oo.Dataset.from_csv(text, symbol="X", label="start").dates
+    assert dates[0] == "2019-01-31"
+    assert dates[-2:] == (("2020-12-31", last) if last > "2020-12-31" else ("2020-12-17", last))
+
+
 @pytest.mark.parametrize(
     ("freq", "last", "name"),
     [("QS", "2019-03-31", "quarter"), ("YS", "2019-12-31", "year"), ("MS", "2019-01-31", "month")],

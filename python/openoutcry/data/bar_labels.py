@@ -46,14 +46,19 @@ class Period(NamedTuple):
         name: Name of the period, such as month.
         seconds: Length; of months, the number of months as a negative number.
         is_certain: Whether the dates can be nothing but starts.
+        has_rest: Whether the last bar is unfinished, and dated by its last day, as Yahoo does.
     """
 
     name: str
     seconds: int
     is_certain: bool
+    has_rest: bool = False
 
     def ends(self, starts: Dates) -> Dates:
         """Return the last day of each period, or the time of its end."""
+        if self.has_rest:
+            ends = self._replace(has_rest=False).ends(starts[:-1])
+            return np.append(np.minimum(ends, starts[-1] - 1), starts[-1])
         if self.seconds < 0:
             return (starts.astype("datetime64[M]") - self.seconds).astype("datetime64[D]") - 1
         if self.seconds % _DAY == 0 and starts.dtype == np.dtype("datetime64[D]"):
@@ -138,6 +143,12 @@ def _period(bars: Dates) -> Period | None:
     """Return the period of bars that are dated by its start, or may be."""
     if bars.dtype != np.dtype("datetime64[D]"):
         return _within_days(bars)
+    whole = _period_of_days(bars)
+    rest = _period_of_days(bars[:-1]) if whole is None else None
+    return whole if rest is None else rest._replace(has_rest=True)
+
+
+def _period_of_days(bars: Dates) -> Period | None:
     if len(bars) < _LEAST_BARS:
         return None
     months = bars.astype("datetime64[M]")
