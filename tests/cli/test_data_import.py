@@ -104,13 +104,16 @@ def test_files_of_one_symbol_each_become_one_market(tmp_path: Path) -> None:
     assert Path(found["manifest"]).is_file()
 
 
-def test_two_files_with_one_symbol_are_refused(tmp_path: Path) -> None:
-    for folder in ("a", "b"):
+def test_two_files_with_different_prices_of_one_symbol_are_refused(tmp_path: Path) -> None:
+    for folder, name in (("a", "tiingo.csv"), ("b", "tiingo.csv")):
         (tmp_path / folder).mkdir()
-        shutil.copy(FORMATS / "tiingo.csv", tmp_path / folder / "QXB.csv")
+        content = (FORMATS / name).read_text("utf-8")
+        lines = content.splitlines()
+        lines[5] = lines[5].replace(lines[5].split(",")[1], "1.5") if folder == "b" else lines[5]
+        (tmp_path / folder / "QXB.csv").write_text("\n".join(lines), "utf-8")
     code, output = run("import", tmp_path / "a" / "QXB.csv", tmp_path / "b" / "QXB.csv", "--out", tmp_path / "out")
     assert code != 0
-    assert "a symbol must be in one file; received 'QXB' again in 'QXB.csv'" in output
+    assert "files of QXB must agree where their dates overlap" in output
     assert not (tmp_path / "out").exists()
 
 
@@ -222,7 +225,9 @@ def test_a_plain_file_is_described_like_that_of_a_vendor(form: str, tmp_path: Pa
         read_as += [["column 'symbol'", "symbol"], ["column 'CLOSE'", "close"]]
     else:
         read_as.append(["symbols", "2, close of each"])
-    assert json.loads(output)["read_as"] == [*read_as, ["prices", "the file does not say whether they are adjusted"]]
+    read_as.append(["prices", "the file does not say whether they are adjusted"])
+    read_as.append(["times of bars", "taken for starts; the file does not say"])
+    assert json.loads(output)["read_as"] == read_as
 
 
 def test_several_files_are_checked_as_they_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +238,7 @@ def test_several_files_are_checked_as_they_are_imported(tmp_path: Path, monkeypa
     assert code == 0, output
     done = CliRunner().invoke(app, last_command(output, "run it: openoutcry "))
     assert done.exit_code == 0, done.exception
-    assert "3 bars x 2 symbols" in done.output
+    assert "3 bars of 2 symbols (ABC, DEF)" in done.output
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -107,11 +107,11 @@ def test_longer_bars_of_dates_with_missing_bars_have_a_caveat_of_their_own() -> 
     assert not missing(days.notices)
 
 
-def union(first: pd.DatetimeIndex, second: pd.DatetimeIndex) -> oo.Dataset:
+def union(first: pd.DatetimeIndex, second: pd.DatetimeIndex, label: str | None = None) -> oo.Dataset:
     """Return a market of two symbols, each with bars on dates of its own."""
     columns = [market(dates).close[:, 0] for dates in (first, second)]
     series = [pd.Series(close, dates) for close, dates in zip(columns, (first, second), strict=True)]
-    return oo.Dataset.from_frame(pd.concat(series, axis=1, keys=["STOCK", "COIN"], sort=True))
+    return oo.Dataset.from_frame(pd.concat(series, axis=1, keys=["STOCK", "COIN"], sort=True), label=label)
 
 
 def test_a_symbol_that_adds_weekends_later_is_a_caveat() -> None:
@@ -131,7 +131,7 @@ def test_a_symbol_that_adds_weekends_later_is_a_caveat() -> None:
 def test_bars_between_those_of_another_symbol_are_a_caveat() -> None:
     hours = pd.date_range("2023-01-01", "2023-12-31", freq="h")
     halves = pd.DatetimeIndex([time for time in hours if time.day_of_week < 5 and 14 <= time.hour < 21])
-    dataset = union(halves + pd.Timedelta(minutes=30), hours)
+    dataset = union(halves + pd.Timedelta(minutes=30), hours, "end")
     assert dataset.periods_per_year == 8760.0
     (notice,) = missing(dataset.notices)
     assert "a year holds 105" in notice

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import openoutcry as oo
+from openoutcry.data.market_warnings import is_warning
 
 N, AT = 60, 30
 DAYS = [f"{day:%Y-%m-%d}" for day in pd.bdate_range("2024-01-01", periods=N)]
@@ -65,12 +66,16 @@ TEXTS = {
 
 
 def reading(csv: str, periods: float | None = None) -> dict[str, Any]:
-    """Return the reading of a text in Python, in the form of `files.mjs`."""
+    """Return the reading of a text in Python, in the form of `files.mjs`.
+
+    Warnings about valid values are those of Python alone.
+    """
     try:
         market = oo.Dataset.from_csv(csv, periods)
     except oo.OpenOutcryError as error:
         return {"slug": error.slug, "message": str(error)}
-    return {"fingerprint": market.fingerprint, "periods": market.periods_per_year, "notices": market.notices}
+    notices = [notice for notice in market.notices if not is_warning(notice)]
+    return {"fingerprint": market.fingerprint, "periods": market.periods_per_year, "notices": notices}
 
 
 def compared(found: dict[str, Any]) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from openoutcry.cli import data_import, data_versions, reidentify
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
+from openoutcry.data.fill_bars import FillBars, fill_bars
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.market_source import is_file, name_of, named_market
+from openoutcry.data.readers.file_parts import market_name
 
 app = typer.Typer(help="List, describe, check and compare markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("import", epilog=data_import.EXAMPLES)(data_import.import_)
@@ -30,8 +31,6 @@ app.command("diff", epilog=data_versions.DIFF_EXAMPLES)(data_versions.diff)
 app.command("reidentify", epilog=reidentify.EXAMPLES)(reidentify.reidentify)
 
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
-# What to type if the symbols of a market have different dates.
-AXIS_HINT = '`axis="intersection"` (`--axis intersection`) keeps the dates on which all symbols close'
 # Columns without a value for any symbol are omitted from the table.
 HEADS = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
 
@@ -96,27 +95,25 @@ def check(
 ) -> None:
     """Check a file: show what it is read as, and warn about suspicious values."""
     dataset, found = _opened(sources, reading)
-    bars = fill_bars(dataset)
-    # Only a file has an axis to choose.
-    warnings = [*fill_warnings(bars, hint="" if found is None else AXIS_HINT), *_warnings(dataset)]
+    warnings = data_import.warnings_of(dataset, found)
     if as_json:
         read_as = {} if found is None else data_import.described(dataset, found)
-        stated = {"fingerprint": dataset.fingerprint, "fills": _fills(bars), "warnings": warnings}
+        stated = {"fingerprint": dataset.fingerprint, "fills": _fills(fill_bars(dataset)), "warnings": warnings}
         typer.echo(json.dumps(read_as | stated))
         return
     if found is None:
-        typer.echo(f"ok: {dataset!r}")
+        typer.echo(f"ok: {data_import.sentence(dataset)}")
+        for warning in warnings:
+            typer.echo(f"warning: {warning}")
     else:
         data_import.show(dataset, found)
-    for warning in warnings:
-        typer.echo(f"warning: {warning}")
     if dataset.periods_per_year is None and found is not None:
         command = shlex.join(["openoutcry", "data", "check", *sources, *reading.words()])
         typer.echo(data_import.periods_line(command, None))
     if len(sources) == 1:
         typer.echo(f"run it: {data_import.run_command(dataset, sources[0], reading)}")
     else:
-        words = ["openoutcry", "data", "import", *sources, *reading.words(), "--out", "imported"]
+        words = ["openoutcry", "data", "import", *sources, *reading.words(), "--out", dataset.name]
         typer.echo(f"run it: {shlex.join(words)}")
 
 
@@ -127,12 +124,12 @@ def _opened(sources: Sequence[str], reading: Reading) -> tuple[Dataset, Imported
     """
     if len(sources) > 1:
         found = data_import.imported([*map(Path, sources)], reading)
-        return Dataset(found.core, name="imported", notices=found.notices), found
+        return Dataset._read(found, market_name([*map(Path, sources)])), found
     source, path = sources[0], Path(sources[0])
     if named_market(source) or not is_file(path):
         return open_dataset(source, reading), None
     found = data_import.imported([path], reading)
-    return Dataset(found.core, name=name_of(path), notices=found.notices), found
+    return Dataset._read(found, name_of(path)), found
 
 
 def _fills(bars: dict[str, FillBars]) -> dict[str, dict[str, int]]:
@@ -175,30 +172,3 @@ def _describe_symbol(dataset: Dataset, column: int) -> dict[str, object]:
         "low": float(close[bars].min()),
         "high": float(close[bars].max()),
     }
-
-
-def _warnings(dataset: Dataset) -> list[str]:
-    """Return warnings about values that are valid but suspicious."""
-    warnings = []
-    for column, symbol in enumerate(dataset.symbols):
-        close = dataset.close[:, column]
-        basis = 1.0 if dataset.splits is None else np.cumprod(dataset.splits[:, column])
-        bars = np.flatnonzero(np.isfinite(close))
-        moves = np.abs(np.diff(np.log((close * basis)[bars])))
-        for k in np.flatnonzero(moves > np.log(2.0)):
-            dates = f"{dataset.dates[bars[k]]} to {dataset.dates[bars[k + 1]]}"
-            warnings.append(f"{symbol} moves by a factor of {np.exp(moves[k]):.3g} from {dates}: is a split missing?")
-        if len(bars) == 0:
-            warnings.append(f"{symbol} never closes")
-        elif bars[-1] < dataset.n_bars - 1 and not _is_settled(dataset, column):
-            warnings.append(
-                f"{symbol} stops closing after {dataset.dates[bars[-1]]} without a settlement: positions cannot be sold"
-            )
-    if dataset.high is not None and dataset.low is not None:
-        crossed = int((dataset.high < dataset.low).sum())
-        warnings += [f"{crossed} bars have a high below their low"] if crossed else []
-    return warnings
-
-
-def _is_settled(dataset: Dataset, column: int) -> bool:
-    return dataset.delistings is not None and bool(np.isfinite(dataset.delistings[:, column]).any())

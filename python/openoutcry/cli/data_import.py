@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.data import file_import
+from openoutcry.data import file_import, market_warnings
+from openoutcry.data.bar_axis import AXES
+from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.market_source import name_of, without_package
@@ -33,10 +36,15 @@ EXAMPLES = """
 
 `openoutcry data import *.csv --tz America/New_York --adjusted total --out stocks`: one file a symbol
 
+`openoutcry data import AAPL_2019.csv AAPL_2020.csv --out aapl`: years of one symbol
+
 `openoutcry data import prices.csv --axis XNYS --every 1w --out weekly`: weekly bars of the sessions in New York
+
+`openoutcry data import ES.csv --every 1d --tz America/New_York --day-starts 17:00 --out es`: days of futures
 
 **Exit code** 2 if a file cannot be read, or does not say something that is needed.
 """
+_MOST_NAMES = 5
 _PER_YEAR = {"w": 52.0, "mo": 12.0, "q": 4.0, "y": 1.0}
 # Options of the annual rates that are not 0 by default.
 _NO_RATES = ("--financing-bps", "0", "--borrow-bps", "0")
@@ -58,11 +66,11 @@ def import_(
 
     Every command that takes a market accepts the snapshot.
     """
-    found = imported(files, reading)
+    found = imported(files, reading if every is None else _of_shorter_bars(reading))
     name = name_of(files[0]) if len(files) == 1 else out.name
-    dataset = Dataset(found.core, name=name, notices=found.notices)
+    dataset = Dataset._read(found, name)
     if every is not None:
-        dataset = dataset.resample(every, periods_per_year=reading.periods_per_year)
+        dataset = _resampled(dataset, every, reading)
     path = _written(dataset, out, ", ".join(path.name for path in files))
     if as_json:
         typer.echo(json.dumps(described(dataset, found) | {"manifest": str(path)}))
@@ -74,6 +82,24 @@ def import_(
         words = [*map(str, files), *reading.words(), *year, *(["--every", every] if every else []), "--out", str(out)]
         typer.echo(periods_line(f"openoutcry data import {shlex.join(words)}", usual))
     typer.echo(f"run it: {run_command(dataset, str(path))}")
+
+
+def _of_shorter_bars(reading: Reading) -> Reading:
+    """Return how to read bars that become longer: days start when they are joined.
+
+    An exchange chooses bars by its sessions, so that days come before it.
+    """
+    options = reading.options
+    if options.axis in (None, *AXES) and options.calendar is None:
+        options = replace(options, day_starts=None)
+    return replace(reading, options=options)
+
+
+def _resampled(dataset: Dataset, every: str, reading: Reading) -> Dataset:
+    options, is_read = reading.options, reading == _of_shorter_bars(reading)
+    start = None if is_read else options.day_starts
+    tz = options.tz if dataset.dates[0].endswith("Z") else None
+    return dataset.resample(every, tz=tz, day_starts=start, periods_per_year=reading.periods_per_year)
 
 
 def _written(dataset: Dataset, out: Path, source: str) -> Path:
@@ -146,6 +172,26 @@ def show(dataset: Dataset, found: Imported) -> None:
         table.add_row(*pair)
     table.add_row("bars per year", "unknown" if (year := dataset.periods_per_year) is None else f"{year:g}")
     console.print(table, highlight=False)
-    console.print(repr(dataset), highlight=False, soft_wrap=True)
+    console.print(sentence(dataset), highlight=False, soft_wrap=True)
+    warnings = warnings_of(dataset, found)
     for notice in dataset.notices:
-        console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
+        if notice not in warnings:
+            console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
+    for warning in warnings:
+        console.print(f"warning: {warning}", highlight=False, soft_wrap=True)
+
+
+def sentence(dataset: Dataset) -> str:
+    """Return the size of a market and how its orders fill, in words."""
+    names = ", ".join(dataset.symbols[:_MOST_NAMES]) + (", ..." if dataset.n_symbols > _MOST_NAMES else "")
+    size = f"{dataset.n_bars:,} bars of {dataset.n_symbols} symbol{'s' * (dataset.n_symbols != 1)} ({names})"
+    fills = "orders fill at the next open" if dataset.has_opens else "orders fill at the close they were decided on"
+    span = f"{dataset.dates[0]} to {dataset.dates[-1]}"
+    return f"{dataset.name}: {size}, {span}, {periods_text(dataset.periods_per_year)}; {fills}"
+
+
+def warnings_of(dataset: Dataset, found: Imported | None) -> list[str]:
+    """Return the warnings about a market; those of a file are among its notices."""
+    if found is not None:
+        return [notice for notice in dataset.notices if market_warnings.is_warning(notice)]
+    return list(market_warnings.warnings_of(dataset._core))

@@ -59,9 +59,11 @@ def demo(
         for entry in board.entries:
             if entry.unranked:
                 reason = _unranked_reason(entry)
-                console.print(f"  · {entry.agent} is not ranked: {reason}", style="dim", highlight=False)
+                console.print(
+                    f"  · {entry.agent} is not ranked: {reason}", style="dim", highlight=False, soft_wrap=True
+                )
         for notice in board.dataset.notices:
-            console.print(f"  · {notice}", style="dim", highlight=False)
+            console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
         console.print()
     console.print(f"Report written to {report}; open it in a browser.", highlight=False)
 

@@ -291,7 +291,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorded: Recorded
     for remark in _undefined_remarks(done):
         console.print(f"  · {remark}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
-        console.print(f"  · {notice}", style="dim", highlight=False)
+        console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
     if report is not None:
         console.print(f"Report written to {report}", highlight=False)
     if recorded is not None:

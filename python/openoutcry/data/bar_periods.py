@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.trading_days import TradingDays
 from openoutcry.errors import refusal
 
 # Spellings of polars, pandas and exchanges. `m` is a minute and `M` a month in all that have them.
@@ -70,19 +71,24 @@ def period_of(every: str) -> Period:
     return Period(n, unit)
 
 
-def periods(dates: Sequence[str], every: str) -> npt.NDArray[np.int64]:
+def periods(dates: Sequence[str], every: str, trading_days: TradingDays | None = None) -> npt.NDArray[np.int64]:
     """Return the number of the period of each bar, ascending.
 
-    Periods of a day or less begin at midnight of the dates, weeks on Monday, and months, quarters and years by the
+    Periods of a day or less begin at the start of a day, weeks on Monday, and months, quarters and years by the
     calendar. Several days or weeks are counted from 1970.
+
+    Args:
+        dates: Dates of the bars, ascending.
+        every: Period of the longer bars.
+        trading_days: Day of each bar; by default days start at midnight of the dates.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the period is unknown, or no longer than the spacing of the bars.
     """
     period = period_of(every)
-    days = np.array([text[:10] for text in dates], dtype="datetime64[D]")
     if not period.is_days:
-        return _within_days(dates, period)
+        return _within_days(dates, period, trading_days)
+    days = np.array([text[:10] for text in dates], dtype="datetime64[D]") if trading_days is None else trading_days.days
     if period.unit in _MONTHS:
         months = days.astype("datetime64[M]").astype(np.int64)
         # Year 0 is 1970 years before the epoch.
@@ -95,7 +101,7 @@ def periods(dates: Sequence[str], every: str) -> npt.NDArray[np.int64]:
     return found
 
 
-def _within_days(dates: Sequence[str], period: Period) -> npt.NDArray[np.int64]:
+def _within_days(dates: Sequence[str], period: Period, trading_days: TradingDays | None) -> npt.NDArray[np.int64]:
     if len(dates[0]) == 10:
         message = f"`every` must be longer than a day for bars of days; received {period}"
         raise refusal("argument_invalid", f"{message}; hint: 1w, 1mo, 1q or 1y")
@@ -107,6 +113,9 @@ def _within_days(dates: Sequence[str], period: Period) -> npt.NDArray[np.int64]:
         message = f"`every` must be a multiple of the spacing of the bars, {spacing:,} seconds; received {period}"
         raise refusal("argument_invalid", message)
     found: npt.NDArray[np.int64] = times // seconds
+    if trading_days is not None:
+        # A day of 25 hours has more periods than others.
+        found = trading_days.days.astype(np.int64) * (2 * _DAY // seconds) + trading_days.seconds // seconds
     _check_coarser(found, dates, period)
     return found
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, row_labels, unmasked_array
-from openoutcry.data import bar_counts
+from openoutcry.data import bar_counts, market_warnings
 from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
 
@@ -250,6 +250,12 @@ def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...
     return (f"{STATED_PERIODS} {stated:g} was stated; {source} {implied:g}",)
 
 
+def with_caveats(core: native.Dataset, stated: float | None, notices: Sequence[str]) -> list[str]:
+    """Return the notices of a market, with those of its bars per year and splits."""
+    found = [*periods_notices(core, stated), *split_notices(core)]
+    return [*notices, *(each for each in found if each not in notices)]
+
+
 def split_notices(core: native.Dataset) -> tuple[str, ...]:
     """Return a caveat if a market has a split that its closes do not show."""
     close, splits = core.column("close"), core.column("splits")
@@ -270,14 +276,16 @@ def cut(values: Mapping[str, Any], rows: slice, places: Sequence[int]) -> dict[s
     for feed in ("fundamentals", "news"):
         found[feed] = [item for item in values[feed] if item[0] in symbols]
     # The bars of a part are counted again.
-    found["notices"] = [notice for notice in values["notices"] if not bar_counts.is_count(notice)]
+    kept = [notice for notice in values["notices"] if not bar_counts.is_count(notice)]
+    found["notices"] = market_warnings.renewed(kept, found)
     return found
 
 
-def fill_notices(notices: Iterable[str]) -> tuple[str, ...]:
-    """Return the caveat of data without opens, unless a notice says so already."""
-    notice = "the data has no opens: orders fill close-to-close, at the close they were decided on"
-    return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
+def with_fills(core: native.Dataset, notices: tuple[str, ...]) -> tuple[str, ...]:
+    """Return notices, with the caveat of data without opens unless one says so."""
+    if core.has_opens or any("close to close" in known.lower().replace("-", " ") for known in notices):
+        return notices
+    return (*notices, "the data has no opens: orders fill close-to-close, at the close they were decided on")
 
 
 def stated_periods(market: HasPeriods) -> float:

@@ -19,6 +19,7 @@ from openoutcry.errors import refusal
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from openoutcry.data.market_cache import Imported
     from openoutcry.data.readers.market_columns import ReadKeywords
 
 
@@ -33,12 +34,11 @@ class Dataset:
     def __init__(
         self, core: native.Dataset, *, name: str = "", notices: Iterable[str] = (), commitment: str | None = None
     ) -> None:
-        self._core = core
+        self._core, self._is_read = core, False
         # Commitment to the key of a scenario. Records copy it.
         self.commitment = commitment
         self.name = checked_text("name", name) or "unnamed"
-        checked = checked_texts("notices", notices)
-        self.notices = checked if core.has_opens else (*checked, *columns.fill_notices(checked))
+        self._stated = columns.with_fills(core, checked_texts("notices", notices))
 
     @classmethod
     def from_arrays(
@@ -93,15 +93,13 @@ class Dataset:
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
         core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
-        texts = checked_texts("notices", notices)
-        stated = [*columns.periods_notices(core, periods_per_year), *columns.split_notices(core)]
-        stated = [each for each in stated if each not in texts]
-        return cls(core, name=name, notices=(*texts, *stated))
+        texts = columns.with_caveats(core, periods_per_year, checked_texts("notices", notices))
+        return cls(core, name=name, notices=texts)
 
     @classmethod
     def from_csv(
         cls,
-        source: str | os.PathLike[str],
+        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         periods_per_year: float | None = None,
         *,
         name: str = "",
@@ -111,11 +109,11 @@ class Dataset:
         """Create a dataset from a file of prices, or from text.
 
         Plain forms are long, `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`, and wide,
-        `date` and one column of closes per symbol. The files of vendors are read too; `docs/your-data.md` lists them.
-        The bars are the union of all dates. Empty fields are missing values.
+        `date` and one column of closes per symbol; `docs/your-data.md` lists those of vendors. Empty fields are missing
+        values. The bars are the union of all dates.
 
         Args:
-            source: A path, or text with at least one line break.
+            source: A path, text with at least one line break, or a list of paths of one market.
             periods_per_year: Bars per year; inferred from the dates by default.
             name: Name of the market in reports; the file name by default.
             notices: Caveats about the market that reports print.
@@ -127,13 +125,8 @@ class Dataset:
         """
         from openoutcry.data import file_import
 
-        if isinstance(source, str) and "\n" in source:
-            found = file_import.import_text(source, periods_per_year, file_import.options_of(options))
-        else:
-            path = path_of("source", source)
-            found = file_import.import_file(path, periods_per_year, file_import.options_of(options))
-            name = name or path.name.partition(".")[0]
-        return cls(found.core, name=name, notices=(*checked_texts("notices", notices), *found.notices))
+        found, stem = file_import.import_source(source, periods_per_year, file_import.options_of(options))
+        return cls._read(found, name or stem, notices)
 
     @classmethod
     def from_frame(
@@ -156,7 +149,7 @@ class Dataset:
         from openoutcry.data import file_import
 
         found = file_import.import_frame(frame, periods_per_year, file_import.options_of(options))
-        return cls(found.core, name=name, notices=(*checked_texts("notices", notices), *found.notices))
+        return cls._read(found, name, notices)
 
     @classmethod
     def from_parquet(
@@ -174,9 +167,14 @@ class Dataset:
         """
         from openoutcry.data import file_import
 
-        path = path_of("path", path)
-        found = file_import.import_parquet(path, periods_per_year, file_import.options_of(options))
-        return cls(found.core, name=name or path.stem, notices=(*checked_texts("notices", notices), *found.notices))
+        found = file_import.import_parquet(path_of("path", path), periods_per_year, file_import.options_of(options))
+        return cls._read(found, name or path_of("path", path).stem, notices)
+
+    @classmethod
+    def _read(cls, found: Imported, name: str, notices: Iterable[str] = ()) -> Dataset:
+        market = cls(found.core, name=name, notices=(*checked_texts("notices", notices), *found.notices))
+        market._is_read = True
+        return market
 
     @classmethod
     def synthetic(cls, n_symbols: int = 4, n_days: int = 120, seed: int = 0) -> Dataset:
@@ -196,6 +194,13 @@ class Dataset:
             OpenOutcryError: `bytes_invalid`: the bytes are not the canonical encoding of a market.
         """
         return cls(native.Dataset.from_bytes(content), name=name, notices=notices, commitment=commitment)
+
+    @cached_property
+    def notices(self) -> tuple[str, ...]:
+        """Caveats; those of a file or a frame include `market_warnings.warnings_of`."""
+        from openoutcry.data import market_warnings
+
+        return self._stated + (market_warnings.warnings_of(self._core, is_file=True) if self._is_read else ())
 
     @cached_property
     def dates(self) -> tuple[str, ...]:
@@ -302,17 +307,15 @@ class Dataset:
 
     def select(self, symbols: Sequence[str]) -> Dataset:
         """Return a dataset of the given symbols, in the given order, on the same bars."""
-        unknown = [symbol for symbol in symbols if symbol not in self.symbols]
-        if unknown:
+        if unknown := [symbol for symbol in symbols if symbol not in self.symbols]:
             message = f"symbols must be among {', '.join(self.symbols)}; received {', '.join(unknown)}"
             raise refusal("symbol_invalid", message)
         return self._cut(slice(None), [self.symbols.index(symbol) for symbol in symbols])
 
     def head(self, n_bars: int) -> Dataset:
         """Return a dataset of the first `n_bars` bars."""
-        return self._cut(
-            slice(checked_integer("n_bars", n_bars, 2, self.n_bars, "window_invalid")), list(range(self.n_symbols))
-        )
+        n_bars = checked_integer("n_bars", n_bars, 2, self.n_bars, "window_invalid")
+        return self._cut(slice(n_bars), list(range(self.n_symbols)))
 
     def between(self, start: int, end: int) -> Dataset:
         """Return a dataset of the bars `[start, end)`."""
@@ -320,13 +323,17 @@ class Dataset:
         end = checked_integer("end", end, start + 2, self.n_bars, "window_invalid")
         return self._cut(slice(start, end), list(range(self.n_symbols)))
 
-    def resample(self, every: str, *, periods_per_year: float | None = None) -> Dataset:
+    def resample(
+        self, every: str, *, tz: str | None = None, day_starts: str | None = None, periods_per_year: float | None = None
+    ) -> Dataset:
         """Return the market in longer bars, each dated by its last bar.
 
         `docs/your-data.md` states the rules. Weeks end on Sunday.
 
         Args:
             every: Period such as `15min`, `1h`, `1d`, `1w`, `1mo`, `1q` or `1y`; spellings of pandas work too.
+            tz: IANA zone of the days, for times in UTC. Bars of days are then dated by the date on which they end.
+            day_starts: Clock time in `tz` at which days start, such as `17:00`.
             periods_per_year: Bars per year; inferred from the new dates by default.
 
         Raises:
@@ -335,7 +342,7 @@ class Dataset:
         from openoutcry.data import resample
 
         columns = self._columns() | {"periods_per_year": periods_per_year, "notices": self.notices}
-        return Dataset.from_arrays(**resample.resampled(columns, every), name=self.name)
+        return Dataset.from_arrays(**resample.resampled(columns, every, tz, day_starts), name=self.name)
 
     def masked(self, key: bytes | int, level: str = "full") -> Dataset:
         """Return the market with masked names, prices and dates, and the same returns.
@@ -363,23 +370,20 @@ class Dataset:
 
     def __repr__(self) -> str:
         fills = "next open" if self.has_opens else "close to close"
-        span = f"{self.dates[0]} .. {self.dates[-1]}"
-        size = f"{self.n_bars} bars x {self.n_symbols} symbols, {span}, {columns.periods_text(self.periods_per_year)}"
-        return f"Dataset({self.name!r}, {size}, {fills})"
+        size = f"{self.n_bars} bars x {self.n_symbols} symbols, {self.dates[0]} .. {self.dates[-1]}"
+        return f"Dataset({self.name!r}, {size}, {columns.periods_text(self.periods_per_year)}, {fills})"
 
-    def __copy__(self) -> Dataset:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Dataset:
+    def __deepcopy__(self, memo: object = None) -> Dataset:
         return self  # immutable, so that copies share one market
+
+    __copy__ = __deepcopy__
 
     def __reduce__(self) -> Any:
         labels = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
         return call_with_keywords, (Dataset.from_bytes, (self.to_bytes(),), labels)
 
     def _known(self) -> tuple[str, bytes | None]:
-        # Name and key commitment of the market, as records state them.
-        return self.name, None if self.commitment is None else bytes.fromhex(self.commitment)
+        return self.name, None if self.commitment is None else bytes.fromhex(self.commitment)  # as in records
 
     def _column(self, name: str) -> Table | None:
         table = self._core.column(name)

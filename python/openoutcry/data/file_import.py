@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import path_of
 from openoutcry.data import (
     bar_axis,
+    bar_labels,
     columns,
     dataframes,
     frame_forms,
@@ -25,8 +28,10 @@ from openoutcry.data.readers import column_roles, column_words, frame_table, mar
 from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
+from openoutcry.data.readers.file_parts import market_name, symbols_of
+from openoutcry.data.readers.joined_files import Part, joined
 from openoutcry.data.readers.market_checks import without_silent_volume
-from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
+from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions
 from openoutcry.data.readers.questions import check, questions_of
 from openoutcry.data.readers.range_checks import check_ranges
 from openoutcry.data.readers.split_checks import check_splits
@@ -41,6 +46,8 @@ _OTHER_FORMS = frozenset(
 # Bytes of a part of a text.
 _PART = 1 << 20
 _PARQUET = b"PAR1"
+# Several paths are parts of one market.
+Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -65,6 +72,17 @@ def import_cached(path: Path, periods_per_year: float | None, options: ReadOptio
     return market_cache.cached(path, stated, partial(import_file, path, periods_per_year, options))
 
 
+def import_source(source: Source, periods_per_year: float | None, options: ReadOptions) -> tuple[Imported, str]:
+    """Return the market of a path, several paths, or a text, and its name."""
+    if isinstance(source, str) and "\n" in source:
+        return import_text(source, periods_per_year, options), ""
+    if isinstance(source, (list, tuple)) and source:
+        paths = [path_of("source", each) for each in source]
+        return import_files(paths, periods_per_year, options), market_name(paths)
+    path = path_of("source", source)
+    return import_file(path, periods_per_year, options), path.name.partition(".")[0]
+
+
 @shortening
 def import_file(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a file.
@@ -86,15 +104,14 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
 
 @shortening
 def import_files(paths: Sequence[Path], periods_per_year: float | None, options: ReadOptions) -> Imported:
-    """Return the market of several files with different symbols; see `import_file`."""
+    """Return the market of files of different symbols or dates; see `import_file`."""
     if len(paths) == 1:
         return import_file(paths[0], periods_per_year, options)
-    if options.symbol is not None:
-        message = f"`symbol` must be left out with several files; received {options.symbol!r}"
-        raise refusal("argument_invalid", f"{message}; hint: name each file after its symbol")
-    parts = [(path.name, market_file.read(path, options)) for path in paths]
-    check([question for _, part in parts for question in part.questions])
-    return _assembled(combined(parts), periods_per_year, options)
+    stems = symbols_of(paths) if options.symbol is None else [options.symbol] * len(paths)
+    read = [market_file.read(path, options, stem) for path, stem in zip(paths, stems, strict=True)]
+    check([question for part in read for question in part.questions])
+    parts = [Part(path.name, part) for path, part in zip(paths, read, strict=True)]
+    return _assembled(joined(parts, options), periods_per_year, options)
 
 
 @shortening
@@ -314,7 +331,8 @@ def _range_notices(core: native.Dataset) -> list[str]:
 def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return a market on the bars that the options state, with its caveats."""
     bar_axis.check_codes(options.axis, options.calendar)
-    core, notices, described = found
+    core, said, times = _on_ends(found, periods_per_year, options)
+    notices, described = (*found.notices, *said), (*found.described, *times)
     implied = None
     if options.state_bars():
         values = columns.values_of(core) | {"periods_per_year": None}
@@ -328,3 +346,23 @@ def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptio
         )
     stated = columns.periods_notices(core, periods_per_year, implied, options.calendar)
     return Imported(core, (*notices, *stated), described)
+
+
+def _on_ends(
+    found: Imported, periods_per_year: float | None, options: ReadOptions
+) -> tuple[native.Dataset, tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return a market with bars dated by their end, and what was said and read."""
+    core = found.core
+    times = bar_labels.bar_times(found.described, core.dates) if found.described else ()
+    if options.label is None and not bar_labels.may_be_starts(core.dates, core.n_symbols):
+        return core, (), times
+    values, said = bar_labels.labelled(columns.values_of(core), options.label)
+    # Else the values are unchanged.
+    if options.label == "start" or any("opens of" in notice for notice in said):
+        is_inferred = not options.state_bars() and periods_per_year is None
+        core = columns.native_dataset(
+            values | {"periods_per_year": None if is_inferred else values["periods_per_year"]}
+        )
+    if options.label is not None:
+        times = (("label", f"{options.label} of each bar"),)
+    return core, said, times

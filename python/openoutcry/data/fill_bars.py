@@ -5,13 +5,13 @@ An order of a bar that cannot be traded is lost (step 8 of the timeline in `cont
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-from openoutcry.data.dataset import Dataset
 
 # Holidays of several countries leave more of the axis than this; weekends (5 of 7 days) leave less.
 LEAST_FILLED = 0.9
@@ -19,6 +19,34 @@ LEAST_FILLED = 0.9
 
 _MOST_NAMES = 3
 _Mask = npt.NDArray[np.bool_]
+ColumnOf = Callable[[str], Any]
+"""Table of a market by its name; None if the market has none."""
+
+
+class HasDates(Protocol):
+    """A market with dates and tables, such as `Dataset`."""
+
+    @property
+    def dates(self) -> Sequence[str]: ...
+    @property
+    def symbols(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True)
+class FillMasks:
+    """Bars and symbols, and which of them allow a fill.
+
+    Attributes:
+        dates: Date of each bar.
+        symbols: Names of the symbols.
+        closed: Whether a symbol has a close. Shape `(n_bars, n_symbols)`.
+        causes: Whether a fill is allowed, by what can prevent it. Shape of each as `closed`.
+    """
+
+    dates: Sequence[str]
+    symbols: Sequence[str]
+    closed: _Mask
+    causes: Mapping[str, _Mask]
 
 
 @dataclass(frozen=True)
@@ -46,31 +74,42 @@ class FillBars:
         return self.n_fills / self.n_bars if self.n_bars else 0.0
 
 
-def fill_bars(dataset: Dataset, start: int = 0, end: int | None = None) -> dict[str, FillBars]:
+def fill_bars(dataset: HasDates, start: int = 0, end: int | None = None) -> dict[str, FillBars]:
     """Return the bars on which each symbol can be traded, within `[start, end)`.
 
     Symbols without a close there are left out.
     """
-    rows = slice(start, end)
-    closed = np.isfinite(dataset.close[rows])
-    is_listed = np.atleast_1d(np.isfinite(dataset.close[: start + 1]).any(axis=0))
-    causes = _causes(dataset, rows, closed)
-    dates, found = dataset.dates[rows], {}
-    for column in np.flatnonzero(closed.any(axis=0)):
-        bars = np.flatnonzero(closed[:, column])
-        first = 0 if is_listed[column] else int(bars[0])
-        span = slice(first + 1, max(first, int(bars[-1])) + 1)
-        is_open, counts = np.ones(span.stop - span.start, dtype=np.bool_), {}
-        for cause, allowed in causes.items():
-            # A cause counts the bars that no earlier cause has.
-            if lost := int((is_open & ~allowed[span, column]).sum()):
-                counts[cause] = lost
-            is_open &= allowed[span, column]
-        symbol, n_fills = dataset.symbols[column], int(is_open.sum())
-        cause = "" if not counts else max(counts, key=lambda name: counts[name]) if n_fills else list(counts)[-1]
-        example = dates[span.start + int(np.flatnonzero(~is_open)[0])] if counts else ""
-        found[symbol] = FillBars(symbol, len(is_open), n_fills, cause, example)
-    return found
+    rows, column_of = slice(start, end), partial(getattr, dataset)
+    closed = np.isfinite(column_of("close")[rows])
+    is_listed = np.atleast_1d(np.isfinite(column_of("close")[: start + 1]).any(axis=0))
+    masks = FillMasks(dataset.dates[rows], dataset.symbols, closed, causes_of(column_of, closed, rows))
+    return {
+        masks.symbols[k]: _of_symbol(masks, k, bool(is_listed[k])) for k in np.flatnonzero(closed.any(axis=0)).tolist()
+    }
+
+
+def seldom_filled(masks: FillMasks) -> dict[str, FillBars]:
+    """Return the bars of symbols that may never or seldom fill; see `fill_bars`."""
+    is_filled = np.logical_and.reduce([masks.closed[1:], *(allowed[1:] for allowed in masks.causes.values())])
+    # All others fill on all bars.
+    doubtful = np.flatnonzero(~is_filled.all(axis=0) & masks.closed.any(axis=0))
+    return {masks.symbols[k]: _of_symbol(masks, k, bool(masks.closed[0, k])) for k in doubtful.tolist()}
+
+
+def _of_symbol(masks: FillMasks, column: int, is_listed: bool) -> FillBars:
+    bars = np.flatnonzero(masks.closed[:, column])
+    first = 0 if is_listed else int(bars[0])
+    span = slice(first + 1, max(first, int(bars[-1])) + 1)
+    is_open, counts = np.ones(span.stop - span.start, dtype=np.bool_), {}
+    for cause, allowed in masks.causes.items():
+        # A cause counts the bars that no earlier cause has.
+        if lost := int((is_open & ~allowed[span, column]).sum()):
+            counts[cause] = lost
+        is_open &= allowed[span, column]
+    n_fills = int(is_open.sum())
+    cause = "" if not counts else max(counts, key=lambda name: counts[name]) if n_fills else list(counts)[-1]
+    example = masks.dates[span.start + int(np.flatnonzero(~is_open)[0])] if counts else ""
+    return FillBars(masks.symbols[column], len(is_open), n_fills, cause, example)
 
 
 def fill_warnings(bars: Mapping[str, FillBars], *, hint: str = "") -> list[str]:
@@ -89,17 +128,24 @@ def fill_warnings(bars: Mapping[str, FillBars], *, hint: str = "") -> list[str]:
     return [_sentence(group, hint) for _, group in sorted(groups.items())]
 
 
-def _causes(dataset: Dataset, rows: slice, closed: _Mask) -> dict[str, _Mask]:
+def causes_of(column_of: ColumnOf, closed: _Mask, rows: slice = slice(None)) -> dict[str, _Mask]:
+    """Return where a fill is allowed, by what can prevent it.
+
+    Args:
+        column_of: Tables of the market.
+        closed: Whether a symbol has a close.
+        rows: Bars of `closed`.
+    """
     causes = {"closes": closed}
-    if dataset.open is not None:
-        causes["opens"] = np.isfinite(dataset.open[rows])
+    if (opens := column_of("open")) is not None:
+        causes["opens"] = np.isfinite(opens[rows])
     else:
         # Orders fill at the close of the bar before.
         causes["opens"] = np.vstack([np.zeros((1, closed.shape[1]), dtype=np.bool_), closed[:-1]])
-    if dataset.tradable is not None:
-        causes["mask"] = dataset.tradable[rows]
-    if dataset.volume is not None:
-        causes["volume"] = dataset.volume[rows] != 0.0
+    del opens
+    for cause, name in (("mask", "tradable"), ("volume", "volume")):
+        if (table := column_of(name)) is not None:
+            causes[cause] = table[rows] != 0.0
     return causes
 
 

@@ -143,7 +143,7 @@ def _of_prices(path: Path, periods_per_year: float | None, options: ReadOptions,
         if is_command or not (questions := questions_of(error)):
             raise
         raise _asked_for_dataset(error, path, questions) from error
-    return Dataset(found.core, name=name_of(path), notices=found.notices)
+    return Dataset._read(found, name_of(path))
 
 
 def name_of(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Longer bars from the bars of a market, without look-ahead.
 
-A longer bar is dated by its last bar, so that all of it is known at its date. In the timeline of the engine, dividends
+A longer bar is dated by its last bar, so that all of it is known at its date. If the caller states where days start, a
+bar of days is dated by the date on which its last day ends. In the timeline of the engine, dividends
 and splits of a bar come first, then the fill at its open, then the mark at its close. All events of a period therefore
 come before its open. So that a fill at the open gains or loses what it did in the shorter bars, prices of a period are
 restated for the events that come after them within the period: less the dividend, then divided by the split.
@@ -8,17 +9,19 @@ restated for the events that come after them within the period: less the dividen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data import bar_axis, bar_periods, carried_events
+from openoutcry.data import bar_axis, bar_periods, carried_events, market_warnings, session_cuts
 from openoutcry.data.bar_counts import is_count
 from openoutcry.data.carried_events import Events, Indices, Table
 from openoutcry.data.columns import STATED_PERIODS
+from openoutcry.data.trading_days import DayStart, TradingDays
 from openoutcry.errors import refusal
 
 _PRICES = ("open", "high", "low", "close")
@@ -44,17 +47,22 @@ class _Groups(NamedTuple):
         return found
 
 
-def resampled(values: Mapping[str, Any], every: str) -> dict[str, Any]:
+def resampled(values: Mapping[str, Any], every: str, tz: str | None, day_starts: str | None) -> dict[str, Any]:
     """Return a market in longer bars.
 
     Args:
         values: Arguments of `Dataset.from_arrays`, with the notices of the market and the bars per year of the new one.
         every: Period of the bars.
+        tz: IANA zone of the days, for times in UTC.
+        day_starts: Clock time at which days start; midnight by default.
 
     Raises:
-        OpenOutcryError: the period is unknown or too short, or fewer than 2 bars are left.
+        OpenOutcryError: the period is unknown or too short, fewer than 2 bars are left, or the start of the days does
+            not fit the dates.
     """
-    numbers = bar_periods.periods(values["dates"], every)
+    start = DayStart(day_starts, tz)
+    days = start.days(values["dates"]) if start.is_stated else None
+    numbers = bar_periods.periods(values["dates"], every, days)
     _, starts, of_bar = np.unique(numbers, return_index=True, return_inverse=True)
     n_groups, groups = len(starts), _Groups(starts, of_bar)
     if n_groups < 2:
@@ -68,7 +76,7 @@ def resampled(values: Mapping[str, Any], every: str) -> dict[str, Any]:
     lost = {name: int((table <= 0.0).sum()) for name, table in known.items()}
     known = {name: np.where(table <= 0.0, np.nan, table) for name, table in known.items()}
     found = dict(values)
-    found["dates"] = [values["dates"][bar] for bar in (*(starts[1:] - 1), len(of_bar) - 1)]
+    found |= _dated(values, np.append(starts[1:], len(of_bar)) - 1, every, start)
     found["periods_per_year"] = _periods_per_year(found, every)
     found |= _merged(values, known, scale, groups)
     dividends, splits = carried_events.carried(events, of_bar, n_groups)
@@ -84,8 +92,40 @@ def resampled(values: Mapping[str, Any], every: str) -> dict[str, Any]:
     found, others = bar_axis.without_empty(found, np.isfinite(close).any(axis=0))
     # The bars per year were those of the shorter bars.
     notices = [each for each in values["notices"] if not (each.startswith(STATED_PERIODS) or is_count(each))]
-    found["notices"] = (*notices, *_notices(values, groups, every, sum(lost.values())), *others)
+    days_said = _day_notices(values, every, start, days)
+    said = (*market_warnings.renewed(notices, found), *days_said)
+    found["notices"] = (*said, *_notices(values, groups, (every, start), sum(lost.values())), *others)
     return found
+
+
+def _dated(values: Mapping[str, Any], lasts: Indices, every: str, start: DayStart) -> dict[str, Any]:
+    """Return the dates of longer bars, and feeds dated in the same way."""
+    if not start.is_stated or not bar_periods.period_of(every).is_days:
+        return {"dates": [values["dates"][bar] for bar in lasts]}
+    dates = [values["dates"][bar] for bar in lasts]
+    facts, news = sorted(values["fundamentals"], key=itemgetter(1)), values["news"]
+    # The last of several values of a day is the one that is known when it ends.
+    known = {(symbol, day, name): value for (symbol, _, name, value), day in _with_days(facts, start)}
+    headlines = [(symbol, day, headline) for (symbol, _, headline), day in _with_days(news, start)]
+    return {
+        "dates": start.texts(dates),
+        "fundamentals": [(*key, value) for key, value in known.items()],
+        "news": headlines,
+    }
+
+
+def _with_days(items: Sequence[Any], start: DayStart) -> Iterable[tuple[Any, str]]:
+    """Return items of a feed, each with the day at the end of which it is known."""
+    return zip(items, start.texts([item[1] for item in items]) if items else (), strict=True)
+
+
+def _day_notices(values: Mapping[str, Any], every: str, start: DayStart, days: TradingDays | None) -> tuple[str, ...]:
+    """Return notices of days that start at a stated time, or inside of a session."""
+    if days is not None:
+        return session_cuts.stated_notices(days, values["dates"], start)
+    if not bar_periods.period_of(every).is_days:
+        return ()
+    return session_cuts.midnight_notices(values["dates"], values["close"], values["symbols"], every)
 
 
 def _periods_per_year(values: Mapping[str, Any], every: str) -> float | None:
@@ -152,8 +192,11 @@ def _volumes(volume: Table, has_close: npt.NDArray[np.bool_], groups: _Groups) -
     return np.where(has_any & ~is_unknown, total, np.nan)
 
 
-def _notices(values: Mapping[str, Any], groups: _Groups, every: str, n_lost: int) -> tuple[str, ...]:
-    notices = [f"bars of {every} from {len(groups.of_bar):,} shorter ones, each dated by its last one"]
+def _notices(values: Mapping[str, Any], groups: _Groups, bars: tuple[str, DayStart], n_lost: int) -> tuple[str, ...]:
+    every, start = bars
+    is_day = start.is_stated and bar_periods.period_of(every).is_days
+    dated = "the day on which it ends" if is_day else "its last one"
+    notices = [f"bars of {every} from {len(groups.of_bar):,} shorter ones, each dated by {dated}"]
     if n_lost:
         notices.append(f"{n_lost} prices are left out: a later dividend in their period is not below them")
     if values.get("open") is None:

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers.questions import Question
-from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
 
@@ -26,6 +25,7 @@ class ReadOptions:
         axis: Dates that become bars: `union`, `intersection`, or an exchange code such as XNYS.
         calendar: Code of the exchange that states the sessions and the bars per year.
         day_starts: Clock time in `tz` at which 24-hour bars start; each becomes the day on which it ends.
+        label: `start` or `end`: what the dates of bars are. Starts become ends, at which a bar is known.
         tz: IANA zone of times without an offset, and of the days of epoch times.
         date_order: `dmy` or `mdy`.
         date_format: Format of dates for `strptime`, such as `%d-%b-%y`.
@@ -41,6 +41,7 @@ class ReadOptions:
     axis: str | None = None
     calendar: str | None = None
     day_starts: str | None = None
+    label: str | None = None
     tz: str | None = None
     date_order: str | None = None
     date_format: str | None = None
@@ -52,7 +53,7 @@ class ReadOptions:
 
     def of_file(self) -> ReadOptions:
         """Return the options that say how to read the file, without those of its bars."""
-        return replace(self, axis=None, calendar=None, day_starts=None)
+        return replace(self, axis=None, calendar=None, day_starts=None, label=None)
 
     def state_bars(self) -> bool:
         """Return whether an option says which bars the market has."""
@@ -74,6 +75,7 @@ class ReadKeywords(TypedDict, total=False):
     axis: str | None
     calendar: str | None
     day_starts: str | None
+    label: str | None
     tz: str | None
     date_order: str | None
     date_format: str | None
@@ -105,40 +107,3 @@ class MarketColumns:
     described: list[tuple[str, str]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
-
-
-def combined(parts: Sequence[tuple[str, MarketColumns]]) -> MarketColumns:
-    """Return the market of several files, on the union of their dates.
-
-    Args:
-        parts: Name of each file, and its columns.
-
-    Raises:
-        OpenOutcryError: `duplicate_symbol`: two files have a symbol. `date_invalid`: some dates are days, others times.
-    """
-    symbols: list[str] = []
-    for name, part in parts:
-        twice = [symbol for symbol in part.symbols if symbol in symbols]
-        if twice:
-            message = f"a symbol must be in one file; received {twice[0]!r} again in {name!r}"
-            raise refusal("duplicate_symbol", f"{message}; hint: join the files of one symbol first")
-        symbols += part.symbols
-    if len({len(part.dates[0]) for _, part in parts if part.dates}) > 1:
-        forms = ", ".join(f"{part.dates[0]} in {name!r}" for name, part in parts if part.dates)
-        raise refusal("date_invalid", f"all files must have days, or times in one zone; received {forms}")
-    axis, places = np.unique([date for _, part in parts for date in part.dates], return_inverse=True)
-    found = MarketColumns(axis.tolist(), symbols, {})
-    bar = column = 0
-    for name, part in parts:
-        rows = places[bar : bar + len(part.dates)]
-        for table, values in part.tables.items():
-            cells = found.tables.setdefault(table, np.full((len(axis), len(symbols)), np.nan))
-            cells[rows, column : column + len(part.symbols)] = values
-        bar, column = bar + len(part.dates), column + len(part.symbols)
-        found.described += [(f"{name}: {what}", taken) for what, taken in part.described]
-        found.notices += [f"{name}: {notice}" for notice in part.notices]
-    adjusted = {part.adjusted for _, part in parts}
-    found.adjusted = adjusted.pop() if len(adjusted) == 1 else None
-    if len(adjusted) > 0:
-        found.notices.append("the prices of the files are not adjusted in the same way")
-    return found

@@ -49,13 +49,13 @@ _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
 _CODE = re.compile(r"\s*(\d+(\.0+)?)?\s*", re.ASCII)
 
 
-def read(path: Path, options: ReadOptions) -> MarketColumns:
+def read(path: Path, options: ReadOptions, stem: str = "") -> MarketColumns:
     """Return the columns of a market file, and what the file does not say.
 
     Raises:
         OpenOutcryError: the first invalid value, or the questions of a file that cannot be read without an answer.
     """
-    content, stem = file_bytes(path), path.name.partition(".")[0]
+    content, stem = file_bytes(path), stem or path.name.partition(".")[0]
     table = frame_table(content, path)
     if table is not None:
         return _Reader(table, options, stem).columns()
