@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import call_with_keywords, checked_integer, checked_text, checked_texts, path_of
-from openoutcry.data import columns
+from openoutcry.data import columns, suspicious_prices
 from openoutcry.data.columns import TABLES, Table
 from openoutcry.errors import refusal
 
@@ -95,6 +95,7 @@ class Dataset:
         core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
         texts = checked_texts("notices", notices)
         stated = [*columns.periods_notices(core, periods_per_year), *columns.split_notices(core)]
+        stated += suspicious_prices.of_arrays(core)
         stated = [each for each in stated if each not in texts]
         return cls(core, name=name, notices=(*texts, *stated))
 

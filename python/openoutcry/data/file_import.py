@@ -19,6 +19,7 @@ from openoutcry.data import (
     long_parquet,
     market_cache,
     plain_form,
+    suspicious_prices,
 )
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
@@ -315,6 +316,7 @@ def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptio
     """Return a market on the bars that the options state, with its caveats."""
     bar_axis.check_codes(options.axis, options.calendar)
     core, notices, described = found
+    notices = (*notices, *suspicious_prices.check_file(core, options.adjusted))
     implied = None
     if options.state_bars():
         values = columns.values_of(core) | {"periods_per_year": None}
