@@ -52,6 +52,7 @@ def test_a_text_is_the_same_market_or_refusal_in_both_languages(tmp_path: Path) 
         "a split between two adjusted closes",
         "highs as lows",
         "a close outside of each bar",
+        "opens as traded next to adjusted closes",
     }
     assert all(each["message"].count("hint:") == 1 for each in found if "slug" in each)
 

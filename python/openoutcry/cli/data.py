@@ -189,7 +189,8 @@ def _warnings(dataset: Dataset) -> list[str]:
             dates = f"{dataset.dates[bars[k]]} to {dataset.dates[bars[k + 1]]}"
             warnings.append(f"{symbol} moves by a factor of {np.exp(moves[k]):.3g} from {dates}: is a split missing?")
         if len(bars) == 0:
-            warnings.append(f"{symbol} never closes")
+            # A file has a notice of it.
+            warnings += [] if any("never close" in notice for notice in dataset.notices) else [f"{symbol} never closes"]
         elif bars[-1] < dataset.n_bars - 1 and not _is_settled(dataset, column):
             warnings.append(
                 f"{symbol} stops closing after {dataset.dates[bars[-1]]} without a settlement: positions cannot be sold"

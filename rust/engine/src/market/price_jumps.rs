@@ -51,7 +51,12 @@ impl Found {
         let mut is_right = vec![true; closes.len()];
         let mut place = 1;
         while place < closes.len() {
-            let back = if closes[place].is_jump() { end_of_run(&closes, place) } else { None };
+            // Most closes are near the one before.
+            if !closes[place].is_jump() {
+                place += 1;
+                continue;
+            }
+            let back = end_of_run(&closes, place);
             let before = significant(closes[place - 1].price, 6);
             if let Some(end) = back {
                 is_right[place..end].fill(false);

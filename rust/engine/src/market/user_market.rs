@@ -240,6 +240,35 @@ mod tests {
     }
 
     #[test]
+    fn opens_on_another_basis_than_the_closes_are_refused_and_kept_in_columns() {
+        let opens = |factor: f64| {
+            let adjusted = move |bar| close(bar) * if bar < AT + 4 { factor } else { 1.0 };
+            text("open", move |bar| format!("{},{}", adjusted(bar), close(bar)))
+        };
+        assert!(read(&opens(1.0), None).is_ok());
+        let apart = refused(&opens(0.97));
+        assert!(apart.contains("opens of A that are 3.1 % above the close before"), "{apart}");
+        assert_eq!(apart.matches("hint:").count(), 1);
+        let columns = csv_reader::parse(&opens(0.97)).unwrap();
+        let notices = Dataset::from_user_columns(columns, StatedPeriods { value: None, option: "periods" }).unwrap().1;
+        assert!(notices[0].starts_with("opens must be adjusted as the closes are; received opens of A"), "{notices:?}");
+    }
+
+    #[test]
+    fn prices_far_from_their_neighbours_and_symbols_without_a_close_are_notices() {
+        let far = |factor: f64, is_far: fn(usize) -> bool| {
+            text("volume", move |bar| format!("{},1", close(bar) * if is_far(bar) { factor } else { 1.0 }))
+        };
+        let point = read(&far(100.0, |bar| bar == 3), None).unwrap().1;
+        assert!(point[0].starts_with("1 close is at least 50 times the closes before and after"), "{point:?}");
+        let units = read(&far(0.01, |bar| bar < AT), None).unwrap().1;
+        assert!(units[0].contains("as between pence and pounds: A on 2000-01-31, from 1.0"), "{units:?}");
+        assert!(read(&far(1.0, |_| true), None).unwrap().1.is_empty());
+        let empty = read("date,A,B\n2024-01-02,1,\n2024-01-03,1,\n2024-01-04,1,\n", Some(252.0)).unwrap().1;
+        assert_eq!(empty[0], "B never closes: it can never be traded");
+    }
+
+    #[test]
     fn bars_per_year_that_the_dates_contradict_or_hide_are_a_notice() {
         let plain = text("volume", |bar| format!("{},1", close(bar)));
         let notices = |value| read(&plain, value).unwrap().1;
