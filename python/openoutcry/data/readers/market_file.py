@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +34,7 @@ from openoutcry.data.readers.column_roles import Roles
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.date_text import DateOptions
 from openoutcry.data.readers.distinct import Distinct
+from openoutcry.data.readers.duplicate_rows import Rows
 from openoutcry.data.readers.file_content import file_bytes, frame_table, text_of
 from openoutcry.data.readers.headerless import LEAN, names_of
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
@@ -274,7 +274,7 @@ class _Reader:
         dates, names = dates.sorted(), names.sorted()
         bars, places = dates.places, names.places
         _check_size(len(dates.values), len(names.values), len(roles.places))
-        kept = self._kept(bars.astype(np.int64) * len(names.values) + places, dates, names)
+        kept = Rows(table, dates, names, roles.ignored).kept(self._options.duplicates, self.found.notices)
         axis, symbols = list(dates.values), list(names.values)
         self.found.dates, self.found.symbols = axis, symbols
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
@@ -303,7 +303,7 @@ class _Reader:
             raise refusal("missing_column", f"a column of prices is required; received {received}")
         dates = dates.sorted()
         bars = dates.places
-        kept = self._kept(bars, dates, None)
+        kept = Rows(self._table, dates, None, roles.ignored).kept(self._options.duplicates, self.found.notices)
         axis = self.found.dates = list(dates.values)
         self.found.symbols = list(fields)
         places = {f"{symbol}\0{role}": place for symbol, of in fields.items() for role, place in of.items()}
@@ -343,28 +343,6 @@ class _Reader:
             raise unstated(Question("missing_column", required, received, 'symbol="NAME"', "--symbol NAME"))
         self.found.described.append(("symbol", f"{self._stem!r}, from the file name"))
         return self._stem
-
-    def _kept(self, cells: npt.NDArray[Any], dates: Distinct, names: Distinct | None) -> npt.NDArray[np.intp] | slice:
-        """Return the rows to read: all, or the last of each date and symbol."""
-        is_filled = np.zeros(int(cells.max()) + 1, bool)
-        is_filled[cells] = True
-        if is_filled.sum() == len(cells):
-            return slice(None)
-        order = np.argsort(cells, kind="stable")
-        is_last = np.append(np.diff(cells[order]) != 0, True)
-        if self._options.duplicates == "last":
-            n_dropped = int((~is_last).sum())
-            rows = f"{n_dropped} row{'s' * (n_dropped != 1)}"
-            self.found.notices.append(f"left out: {rows} with a date that occurs again further down")
-            return np.sort(order[is_last])
-        place = int(np.flatnonzero(~is_last)[0])
-        first, second = int(order[place]), int(order[place + 1])
-        lines = f"lines {self._table.lines[first]} and {self._table.lines[second]}"
-        name = "" if names is None else names.values[names.places[first]]
-        of = f' of "{name}"' if name else ""
-        received = f"{dates.values[dates.places[first]]}{of} twice, on {lines}"
-        keyword = 'duplicates="last" for the last row of a date'
-        raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
 
     def _lots(self, columns: Mapping[str, Table], places: Mapping[str, int]) -> Lots:
         """Return the unit of the volume of a file with a row per bar and symbol."""

@@ -247,7 +247,7 @@ mod tests {
         };
         assert!(read(&opens(1.0), None).is_ok());
         let apart = refused(&opens(0.97));
-        assert!(apart.contains("opens of A that are 3.1 % above the close before"), "{apart}");
+        assert!(apart.contains("opens of A that are 2.6 % above the close before"), "{apart}");
         assert_eq!(apart.matches("hint:").count(), 1);
         let columns = csv_reader::parse(&opens(0.97)).unwrap();
         let notices = Dataset::from_user_columns(columns, StatedPeriods { value: None, option: "periods" }).unwrap().1;
