@@ -14,6 +14,7 @@ from openoutcry.data.readers import (
     adjusted_closes,
     column_roles,
     column_words,
+    contract_rolls,
     date_text,
     file_zone,
     json_forms,
@@ -288,6 +289,9 @@ class _Reader:
             self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ") + unit))
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
+        rows = np.arange(len(table.rows))[kept]
+        read = contract_rolls.Cells(rows, bars[kept].astype(np.intp), places[kept].astype(np.intp), cells["close"])
+        self.found.notices += contract_rolls.notices(table, roles.ignored, read, axis, symbols)
         return cells
 
     def _side_by_side(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
