@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.data.readers import adjusted_closes, dividend_checks, price_adjustment, range_checks, split_checks
+from openoutcry.data.readers import (
+    adjusted_closes,
+    dividend_checks,
+    price_adjustment,
+    range_checks,
+    split_checks,
+    volume_units,
+)
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
 from openoutcry.errors import refusal
 
@@ -84,7 +91,11 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     if adj_close is not None and options.adjusted is None and "dividend" not in cells:
         differs = np.abs(adj_close / cells["close"] - 1.0) > _ROUNDING
         found.notices += [_UNPAID] if differs.any() else []
-    if options.adjusted == "total" and adj_close is not None:
+    is_scaled = options.adjusted == "total" and adj_close is not None
+    if "volume" in cells and found.adjusted in ("split", "total"):
+        is_known = "split" in cells and vendor is not None and not is_adjusted_close
+        volume_units.adjust(found, cells, adj_close if is_scaled else None, is_known=is_known)
+    if is_scaled and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
         found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []
         factor = adj_close / cells["close"]
