@@ -86,9 +86,9 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
         vendor = "total"
         _check_stated(found, options)
     found.adjusted = options.adjusted or vendor or found.adjusted
-    if adj_close is not None and options.adjusted is None and "split" not in cells:
+    if adj_close is not None and options.adjusted != "total" and "split" not in cells:
         price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols, cells.get("dividend"))
-    if adj_close is not None and options.adjusted is None and "dividend" not in cells:
+    if adj_close is not None and options.adjusted != "total" and "dividend" not in cells:
         differs = np.abs(adj_close / cells["close"] - 1.0) > _ROUNDING
         found.notices += [_UNPAID] if differs.any() else []
     is_scaled = options.adjusted == "total" and adj_close is not None
