@@ -24,6 +24,7 @@ from openoutcry.data import (
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.dividend_checks import check_dividends
+from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.market_checks import without_silent_volume
@@ -286,6 +287,7 @@ def _checked(
             notices = (*notices, *check_splits(close, splits, core.dates, core.symbols))
         if dividends is not None:
             check_dividends(close, dividends, core.dates, core.symbols)
+            check_drops(close, dividends, splits, (core.dates, core.symbols), is_held=False)
         if are_bare:
             check_symbols(close, core.symbols)
     described = plain_form.described(core, names) if is_described else ()

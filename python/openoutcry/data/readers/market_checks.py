@@ -9,6 +9,7 @@ import numpy as np
 from openoutcry.data.readers import (
     adjusted_closes,
     dividend_checks,
+    dividend_drops,
     price_adjustment,
     range_checks,
     split_checks,
@@ -106,6 +107,10 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
             cells[name] = price_adjustment.neutral_events(cells[name], neutral)
     if found.adjusted in ("split", "total") and "split" in cells:
         split_checks.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
+    if "dividend" in cells:
+        labels, is_held = (found.dates, found.symbols), found.adjusted == "total"
+        splits = cells.get("split") if found.adjusted not in ("split", "total") else None
+        dividend_drops.check_drops(cells["close"], cells["dividend"], splits, labels, is_held=is_held)
     if options.adjusted is None and vendor == "total":
         unpaid = [name for name in ("dividend", "split") if name in cells and np.isfinite(cells[name]).any()]
         if not is_adjusted_close:
