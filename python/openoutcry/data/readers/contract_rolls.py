@@ -40,7 +40,7 @@ class Cells:
 def notices(
     table: TextTable, ignored: Sequence[str], cells: Cells, dates: Sequence[str], symbols: Sequence[str]
 ) -> list[str]:
-    """Return a notice of each column of contracts or currencies that changes within a symbol.
+    """Return notices of contracts or currencies that change within a symbol.
 
     Args:
         table: The table.

@@ -69,7 +69,10 @@ def _payers(dividends: Table) -> list[int]:
 def _moves(
     close: Table, dividend: Table, splits: Table | None, column: int
 ) -> tuple[Table, Table, npt.NDArray[np.intp]]:
-    """Return logarithmic falls by dividends and returns, in standard deviations, and the bars."""
+    """Return falls by dividends, returns, and their bars.
+
+    Both are logarithms in standard deviations of the returns of the symbol.
+    """
     bars = np.flatnonzero(np.isfinite(close))
     ratio = np.ones(len(close)) if splits is None else splits[:, column]
     shares = np.cumprod(np.where(np.isfinite(ratio) & (ratio > 0.0), ratio, 1.0))

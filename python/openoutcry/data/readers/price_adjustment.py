@@ -65,9 +65,9 @@ def check_factor(
 
 
 def split_steps(close: Table, adj_close: Table, dividend: Table | None) -> tuple[npt.NDArray[np.intp], Table]:
-    """Return the bars of splits that the close of a symbol shows and its adjusted close does not.
+    """Return the bars of splits that only the close of a symbol shows.
 
-    Also returns the logarithm of the step between the two on each of them.
+    The adjusted close does not. Also returns the logarithm of the step between the two on each of them.
     """
     bars = np.flatnonzero(np.isfinite(close) & np.isfinite(adj_close))
     prices = close[bars]

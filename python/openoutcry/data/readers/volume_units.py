@@ -1,4 +1,7 @@
-"""Volumes in the units of adjusted prices: close times volume stays the money traded."""
+"""Volumes in the units of adjusted prices.
+
+Close times volume stays the money traded.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,10 @@ def _on_basis(found: MarketColumns, tables: tuple[Table, Table, Table], *, is_sc
 
 
 def _splits(found: MarketColumns, cells: dict[str, Table], adj_close: Table | None) -> Table:
-    """Return new shares per old share, 1 for none: of the file, or of its adjusted close."""
+    """Return new shares per old share, 1 for none.
+
+    They are those of the file, or of its adjusted close.
+    """
     if "split" in cells:
         ratios = cells["split"]
         return np.where(np.isfinite(ratios) & (ratios > 0.0), ratios, 1.0)
