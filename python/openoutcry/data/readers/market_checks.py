@@ -13,6 +13,7 @@ from openoutcry.data.readers import (
     price_adjustment,
     range_checks,
     split_checks,
+    unlisted_splits,
     volume_units,
 )
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
@@ -56,6 +57,8 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
         unclear = split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
         # Stated prices decide splits that are too small to be judged.
         found.notices += unclear if options.adjusted is None else []
+    if options.adjusted in ("split", "total"):
+        found.notices += unlisted_splits.notices(cells["close"], found.dates, found.symbols)
     if "dividend" in cells:
         dividend_checks.check_dividends(cells["close"], cells["dividend"], found.dates, found.symbols, names)
     if "volume" in cells:
