@@ -56,7 +56,8 @@ def test_several_instruments_of_a_date_are_refused_with_the_column_that_tells_th
     message = refused(several(column, first, second), duplicates=duplicates)
     assert f'2024-01-01 of "ABC" twice, on lines 2 and 8, with {column!r} {str(first)!r} and {str(second)!r}' in message
     assert f'columns={{"symbol": "{column}"}}, `--column symbol={column}` if each {column!r} is a symbol' in message
-    assert f"frame[frame[{column!r}] == {str(second)!r}] in pandas" in message
+    value = second if isinstance(second, int | float) and not isinstance(second, bool) else repr(str(second))
+    assert f"frame[frame[{column!r}] == {value}] in pandas" in message
     assert f"such as ABC-{second}" in message
 
 
@@ -77,6 +78,7 @@ def test_all_columns_of_an_option_are_named() -> None:
     parts = [several("strike", 100.0, 105.0).assign(expiry=expiry) for expiry in ("2024-03-15", "2024-06-21")]
     message = refused(pd.concat(parts), duplicates="last")
     assert "with 'strike' '100.0' and '105.0', with 'expiry' '2024-03-15' and '2024-06-21'" in message
+    assert "such as ABC-105.0-2024-03-15" in message
 
 
 def test_one_symbol_without_a_column_of_symbols_is_refused_too() -> None:

@@ -6,6 +6,7 @@ the others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from openoutcry.errors import OpenOutcryError, refusal
 _ROWS_EACH = 3
 _MOST_VALUES = 20
 _LONGEST = 40
+_NUMBER = re.compile(r"'\d+(\.\d+)?'", re.ASCII)
 Places = npt.NDArray[np.intp]
 
 
@@ -114,17 +116,18 @@ class Rows:
         message += " series"
         dates = self.dates.places.astype(np.int64)
         is_symbol = len(np.unique(dates * len(column.values) + column.places)) == len(dates)
+        value = value.strip("'") if _NUMBER.fullmatch(value) else value
         hint = f"keep the rows of one series, such as frame[frame[{name!r}] == {value}] in pandas, or write the"
-        hint += f" symbol of each row as both, such as {self._example(second)}"
+        hint += f" symbol of each row as both, such as {self._example(instruments, second)}"
         if is_symbol:
             hint = f'columns={{"symbol": "{name}"}}, `--column symbol={name}` if each {name!r} is a symbol, or {hint}'
         return refusal("duplicate_row", f"{message}; hint: {hint}")
 
-    def _example(self, row: int) -> str:
-        places = instrument_columns.named(self.table, self.ignored)
-        symbol = "" if self.names is None else str(self.names.values[self.names.places[row]])
-        column = self.table.distinct(places[0])
-        return f"{symbol or 'ABC'}-{str(column.values[column.places[row]])[:_LONGEST]}"
+    def _example(self, instruments: Sequence[int], row: int) -> str:
+        """Return a symbol of a row that states its instrument."""
+        symbol = "ABC" if self.names is None else str(self.names.values[self.names.places[row]]) or "ABC"
+        columns = [self.table.distinct(place) for place in instruments]
+        return "-".join([symbol, *(str(column.values[column.places[row]])[:_LONGEST] for column in columns)])
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Moves of prices that are stated as adjusted, and that look like a split."""
+"""Moves that look like a split, of prices that are stated as adjusted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_NAMES = 3
 
 
 def notices(close: Table, dates: Sequence[str], symbols: Sequence[str]) -> list[str]:
-    """Return a notice of moves by the ratio of a split, in prices that hold their splits.
+    """Return a notice of moves by the ratio of a split.
 
     Args:
         close: Closes. Shape `(n_bars, n_symbols)`.
