@@ -123,10 +123,12 @@ def random_text(seed: int) -> str:
     swapped = rng.random((N, n_symbols)) < rng.choice([0.0, 0.02, 0.2])
     tables = {"close": close, "split": split, "volume": volume * 1.0}
     tables |= {"high": np.where(swapped, low, high), "low": np.where(swapped, high, low)}
-    if rng.random() < 0.3:
+    if rng.random() < 0.4:
         # On the basis of the closes, or not, and seldom far from them.
-        opens = np.vstack([price[:1], price[:-1] / split[1:]]) * rng.choice([0.97, 1.0], p=[0.3, 0.7])
+        opens = np.vstack([price[:1], price[:-1] / split[1:]]) * rng.choice([0.97, 1.0], p=[0.5, 0.5])
         tables["open"] = np.where(rng.random(opens.shape) < 0.002, opens * 100.0, opens)
+        if rng.random() < 0.6:
+            del tables["high"], tables["low"]
     if rng.random() < 0.2:
         far = rng.random(close.shape) < 0.005
         tables["close"] = np.where(far, close * rng.choice([0.01, 60.0, 1000.0]), close)
