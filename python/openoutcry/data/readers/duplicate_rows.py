@@ -1,7 +1,7 @@
 """Rows of one date and symbol: refused, or the last of them is read.
 
-Rows of several instruments, which a column that is not read tells apart, are always refused: the last one is none of
-the others.
+Rows of several instruments, which a column that is not read tells apart, are always refused: the last row is no later
+version of the others.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ class Rows:
         ]
         if instruments:
             raise self._several(instruments, pairs)
-        others = self._telling(cells)
+        others = self._distinguishing(cells)
         if duplicates != "last":
             first, second = int(pairs[0][0]), int(pairs[1][0])
             received = self._twice(first, second) + "".join(self._difference(place, pairs) for place in others)
             keyword = 'duplicates="last" for the last row of a date'
             raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
         rows = f"{len(earlier)} row{'s' * (len(earlier) != 1)}"
-        told = "".join(self._difference(place, pairs) for place in others)
-        notices.append(f"left out: {rows} with a date that occurs again further down{told}")
+        differences = "".join(self._difference(place, pairs) for place in others)
+        notices.append(f"left out: {rows} with a date that occurs again further down{differences}")
         kept: Places = np.sort(order[is_last])
         return kept
 
@@ -94,7 +94,7 @@ class Rows:
         values = [_short(column.values[column.places[int(rows[row])]]) for rows in pairs]
         return f", with {self.table.names[place]!r} {' and '.join(values)}"
 
-    def _telling(self, cells: npt.NDArray[np.int64]) -> list[int]:
+    def _distinguishing(self, cells: npt.NDArray[np.int64]) -> list[int]:
         """Return the column of few values that tells all rows of a date apart, if any."""
         for name in dict.fromkeys(self.ignored):
             place = self.table.names.index(name) if name in self.table.names else None
