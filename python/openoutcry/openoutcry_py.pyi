@@ -607,6 +607,15 @@ class Dataset:
     def has_silent_volume(self) -> bool:
         """Whether some symbol has volumes and all are 0."""
 
+    def open_basis_fault(self) -> str | None:
+        """Return why opens are on another basis than closes, None if they are not."""
+
+    def price_jump_notices(self) -> list[str]:
+        """Return notices of closes and opens that are far from their neighbours."""
+
+    def never_closing_notice(self) -> str | None:
+        """Return a notice of symbols without any close, None if all have closes."""
+
     @property
     def risk_free(self) -> _Vector | None: ...
     @property

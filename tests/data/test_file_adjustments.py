@@ -209,3 +209,32 @@ def test_dividends_that_only_the_adjusted_close_holds_are_a_notice(factor: float
     total = oo.Dataset.from_csv(text, symbol="A", adjusted="total")
     assert total.close[0, 0] == pytest.approx(WALK[0] * factor)
     assert not any("not paid" in notice for notice in total.notices)
+
+
+@pytest.mark.parametrize("adjusted", [None, "none", "split"])
+@pytest.mark.parametrize("ratio", [4.0, 1.5, 0.1])
+def test_no_statement_hides_a_split_that_only_the_adjusted_close_leaves_out(ratio: float, adjusted: str | None) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="a split must be in a column; received the close of A") as caught:
+        oo.Dataset.from_csv(yahoo(as_traded(ratio), WALK), symbol="A", adjusted=adjusted)
+    assert 'hint: adjusted="total"' in str(caught.value)
+
+
+@pytest.mark.parametrize("adjusted", ["none", "split"])
+def test_dividends_that_only_the_adjusted_close_holds_are_a_notice_of_stated_prices_too(adjusted: str) -> None:
+    text = yahoo(WALK, WALK * np.where(np.arange(N) < AT, 0.97, 1.0))
+    dataset = oo.Dataset.from_csv(text, symbol="A", adjusted=adjusted)
+    assert any("dividends that are not paid" in notice for notice in dataset.notices)
+
+
+@pytest.mark.parametrize("adjusted", ["split", "total"])
+@pytest.mark.parametrize("ratio", [2.0, 4.0, 10.0, 0.1])
+def test_prices_that_are_stated_as_adjusted_and_move_as_by_a_split_have_a_notice(ratio: float, adjusted: str) -> None:
+    text = pd.DataFrame({"Close": as_traded(ratio)}, index=DAYS).to_csv()
+    notices = oo.Dataset.from_csv(text, symbol="A", adjusted=adjusted).notices
+    move = as_traded(ratio)[AT] / as_traded(ratio)[AT - 1]
+    moved = f"stated as adjusted move as by a split: A on 2024-02-12 by a factor of {move:.3g}"
+    assert any(moved in notice for notice in notices)
+    right = pd.DataFrame({"Close": WALK}, index=DAYS).to_csv()
+    assert not [n for n in oo.Dataset.from_csv(right, symbol="A", adjusted=adjusted).notices if "stated as adjusted" in n]
+    fallen = pd.DataFrame({"Close": np.where(np.arange(N) < AT, WALK, WALK * 0.4)}, index=DAYS).to_csv()
+    assert not [n for n in oo.Dataset.from_csv(fallen, symbol="A", adjusted=adjusted).notices if "stated as adjusted" in n]

@@ -67,7 +67,7 @@ def twelve_data(*meta: dict[str, str]) -> str:
 def alpha_vantage(zone: str) -> str:
     """Return a reply of TIME_SERIES_INTRADAY."""
     meta = {"1. Information": "Intraday", "2. Symbol": "QXA", "4. Interval": "1min", "6. Time Zone": zone}
-    series = {time: {"1. open": "100.5", "4. close": str(100 + place)} for place, time in enumerate(times())}
+    series = {time: {"1. open": str(99.5 + place), "4. close": str(100 + place)} for place, time in enumerate(times())}
     return json.dumps({"Meta Data": meta, "Time Series (1min)": series}) + "\n"
 
 

@@ -52,6 +52,7 @@ def test_a_text_is_the_same_market_or_refusal_in_both_languages(tmp_path: Path) 
         "a split between two adjusted closes",
         "highs as lows",
         "a close outside of each bar",
+        "opens as traded next to adjusted closes",
     }
     assert all(each["message"].count("hint:") == 1 for each in found if "slug" in each)
 
@@ -63,7 +64,9 @@ def test_random_texts_are_the_same_market_or_refusal_in_both_languages(tmp_path:
     for seed, (text, each) in enumerate(zip(texts, found, strict=True)):
         assert compared(each) == compared(reading(text)), seed
     messages = [each.get("message", "") for each in found]
-    kinds = [sum(part in message for message in messages) for part in ("split", "highs must", "closes must")]
+    kinds = [
+        sum(part in message for message in messages) for part in ("split", "highs must", "closes must", "opens must")
+    ]
     assert min(*kinds, messages.count("")) > ROUNDS // 50, (kinds, messages.count(""))
 
 

@@ -45,7 +45,26 @@ def with_range(high: float, low: float) -> str:
     return long(["A"], close=price, open=price, high=price * high, low=price * low)
 
 
+def with_closes(**bars: float) -> str:
+    """Return closes next to those of another symbol; `b5=100` multiplies that of bar 5."""
+    factors = np.ones(N)
+    for name, factor in bars.items():
+        factors[int(name[1:])] = factor
+    return long(["A", "B"], close=np.column_stack([WALK * factors, WALK]))
+
+
+def with_opens(factor: float) -> str:
+    adjusted = np.where(np.arange(N) < AT, factor, 1.0)
+    return long(["A"], close=(WALK * adjusted)[:, None], open=np.append(WALK[0], WALK[:-1])[:, None])
+
+
 TEXTS = {
+    "a lost decimal point": with_closes(b20=100.0),
+    "several lost decimal points": with_closes(b20=0.01, b30=0.01, b31=0.01),
+    "pence and pounds": with_closes(**{f"b{bar}": 100.0 for bar in range(AT)}),
+    "a symbol without a close": with_closes(**{f"b{bar}": np.nan for bar in range(N)}),
+    "opens of adjusted closes": with_opens(1.0),
+    "opens as traded next to adjusted closes": with_opens(0.96),
     "a split of the prices": with_split(10.0, TRADED),
     "a split in adjusted prices": with_split(10.0, WALK),
     "an inverted ratio": with_split(0.1, TRADED),
@@ -109,4 +128,13 @@ def random_text(seed: int) -> str:
     swapped = rng.random((N, n_symbols)) < rng.choice([0.0, 0.02, 0.2])
     tables = {"close": close, "split": split, "volume": volume * 1.0}
     tables |= {"high": np.where(swapped, low, high), "low": np.where(swapped, high, low)}
+    if rng.random() < 0.4:
+        # On the basis of the closes, or not, and seldom far from them.
+        opens = np.vstack([price[:1], price[:-1] / split[1:]]) * rng.choice([0.97, 1.0], p=[0.5, 0.5])
+        tables["open"] = np.where(rng.random(opens.shape) < 0.002, opens * 100.0, opens)
+        if rng.random() < 0.6:
+            del tables["high"], tables["low"]
+    if rng.random() < 0.2:
+        far = rng.random(close.shape) < 0.005
+        tables["close"] = np.where(far, close * rng.choice([0.01, 60.0, 1000.0]), close)
     return long([f"S{k}" for k in range(n_symbols)], **tables)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, row_labels, unmasked_array
-from openoutcry.data import bar_counts, market_warnings
+from openoutcry.data import bar_counts, market_warnings, suspicious_prices
 from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
 
@@ -251,8 +251,8 @@ def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...
 
 
 def with_caveats(core: native.Dataset, stated: float | None, notices: Sequence[str]) -> list[str]:
-    """Return the notices of a market, with those of its bars per year and splits."""
-    found = [*periods_notices(core, stated), *split_notices(core)]
+    """Return the notices of a market, with those of its bars per year, splits and prices."""
+    found = [*periods_notices(core, stated), *split_notices(core), *suspicious_prices.of_arrays(core)]
     return [*notices, *(each for each in found if each not in notices)]
 
 

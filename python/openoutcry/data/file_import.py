@@ -22,10 +22,12 @@ from openoutcry.data import (
     long_parquet,
     market_cache,
     plain_form,
+    suspicious_prices,
 )
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.dividend_checks import check_dividends
+from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.file_parts import market_name, symbols_of
@@ -302,6 +304,7 @@ def _checked(
             notices = (*notices, *check_splits(close, splits, core.dates, core.symbols))
         if dividends is not None:
             check_dividends(close, dividends, core.dates, core.symbols)
+            check_drops(close, dividends, splits, (core.dates, core.symbols), is_held=False)
         if are_bare:
             check_symbols(close, core.symbols)
     described = plain_form.described(core, names) if is_described else ()
@@ -333,6 +336,7 @@ def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptio
     bar_axis.check_codes(options.axis, options.calendar)
     core, said, times = _on_ends(found, periods_per_year, options)
     notices, described = (*found.notices, *said), (*found.described, *times)
+    notices = (*notices, *suspicious_prices.check_file(core, options.adjusted))
     implied = None
     if options.state_bars():
         values = columns.values_of(core) | {"periods_per_year": None}

@@ -47,7 +47,7 @@ def _warnings(dates: Sequence[str], symbols: Sequence[str], column_of: ColumnOf,
     del close
     masks = FillMasks(dates, symbols, closed, causes_of(column_of, closed))
     fills = fill_warnings(seldom_filled(masks), hint=_AXIS_HINT if is_file else "")
-    ends = _ends(masks, column_of("delistings"))
+    ends = _ends(masks, column_of("delistings"), is_file=is_file)
     return (*fills, *moves, *ends, *([] if is_file else _crossed(column_of)))
 
 
@@ -98,14 +98,15 @@ def _moving(close: Table) -> list[int]:
     return found
 
 
-def _ends(masks: FillMasks, delistings: Table | None) -> list[str]:
+def _ends(masks: FillMasks, delistings: Table | None, *, is_file: bool) -> list[str]:
     """Return warnings of symbols that never close, or stop without a settlement."""
+    # The readers of files say themselves which symbols never close.
     n_bars, symbols = len(masks.dates), masks.symbols
     is_listed = np.asarray(masks.closed.any(axis=0))
     is_settled = np.zeros_like(is_listed)
     if delistings is not None:
         is_settled |= np.isfinite(delistings).any(axis=0)
-    never = [symbol for symbol, closes in zip(symbols, is_listed, strict=True) if not closes]
+    never = [symbol for symbol, closes in zip(symbols, is_listed, strict=True) if not (closes or is_file)]
     found = [f"{_listed(never)} never close{'s' * (len(never) == 1)}"] if never else []
     last = n_bars - 1 - masks.closed[::-1].argmax(axis=0)
     stopped = np.flatnonzero(is_listed & (last < n_bars - 1) & ~is_settled).tolist()

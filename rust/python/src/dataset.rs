@@ -180,6 +180,21 @@ impl Dataset {
         self.0.has_silent_volume()
     }
 
+    /// Return why opens are on another basis than closes, None if they are not.
+    fn open_basis_fault(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.0.open_basis_fault())
+    }
+
+    /// Return notices of closes and opens that are far from their neighbours.
+    fn price_jump_notices(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.price_jump_notices())
+    }
+
+    /// Return a notice of symbols without any close, None if all have closes.
+    fn never_closing_notice(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.0.never_closing_notice())
+    }
+
     /// Return a column by name, None if the market lacks it.
     ///
     /// Shape `(n_bars, n_symbols)`, float64.

@@ -6,8 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.data.readers import dividend_checks, price_adjustment, range_checks, split_checks
+from openoutcry.data.readers import (
+    adjusted_closes,
+    dividend_checks,
+    dividend_drops,
+    price_adjustment,
+    range_checks,
+    split_checks,
+    unlisted_splits,
+    volume_units,
+)
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
+from openoutcry.errors import refusal
 
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
@@ -18,6 +28,10 @@ _TAKEN_AS_TOTAL = (
 _UNPAID = (
     "the adjusted close holds dividends that are not paid, since no column has them: returns are those of the price;"
     ' hint: adjusted="total" for returns with dividends'
+)
+_HELD = (
+    "the close {!r} is taken as adjusted for splits and dividends: the {} of the file are not applied again; hint:"
+    ' adjusted="split" if it is not adjusted for dividends'
 )
 # Rounding of prices to cents.
 _ROUNDING = 2e-3
@@ -43,6 +57,8 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
         unclear = split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
         # Stated prices decide splits that are too small to be judged.
         found.notices += unclear if options.adjusted is None else []
+    if options.adjusted in ("split", "total"):
+        found.notices += unlisted_splits.notices(cells["close"], found.dates, found.symbols)
     if "dividend" in cells:
         dividend_checks.check_dividends(cells["close"], cells["dividend"], found.dates, found.symbols, names)
     if "volume" in cells:
@@ -69,13 +85,21 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     adj_close = cells.pop("adj_close", None)
     fields = frozenset([*cells, *(["adj_close"] if adj_close is not None else [])])
     vendor = price_adjustment.adjustment_of(fields, names)
+    is_adjusted_close = adj_close is None and adjusted_closes.is_adjusted_close(found.close_column)
+    if is_adjusted_close:
+        vendor = "total"
+        _check_stated(found, options)
     found.adjusted = options.adjusted or vendor or found.adjusted
-    if adj_close is not None and options.adjusted is None and "split" not in cells:
+    if adj_close is not None and options.adjusted != "total" and "split" not in cells:
         price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols, cells.get("dividend"))
-    if adj_close is not None and options.adjusted is None and "dividend" not in cells:
+    if adj_close is not None and options.adjusted != "total" and "dividend" not in cells:
         differs = np.abs(adj_close / cells["close"] - 1.0) > _ROUNDING
         found.notices += [_UNPAID] if differs.any() else []
-    if options.adjusted == "total" and adj_close is not None:
+    is_scaled = options.adjusted == "total" and adj_close is not None
+    if "volume" in cells and found.adjusted in ("split", "total"):
+        is_known = "split" in cells and vendor is not None and not is_adjusted_close
+        volume_units.adjust(found, cells, adj_close if is_scaled else None, is_known=is_known)
+    if is_scaled and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
         found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []
         factor = adj_close / cells["close"]
@@ -86,12 +110,27 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
             cells[name] = price_adjustment.neutral_events(cells[name], neutral)
     if found.adjusted in ("split", "total") and "split" in cells:
         split_checks.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
+    if "dividend" in cells:
+        labels, is_held = (found.dates, found.symbols), found.adjusted == "total"
+        splits = cells.get("split") if found.adjusted not in ("split", "total") else None
+        dividend_drops.check_drops(cells["close"], cells["dividend"], splits, labels, is_held=is_held)
     if options.adjusted is None and vendor == "total":
-        found.notices.append(_TAKEN_AS_TOTAL)
+        unpaid = [name for name in ("dividend", "split") if name in cells and np.isfinite(cells[name]).any()]
+        if not is_adjusted_close:
+            found.notices.append(_TAKEN_AS_TOTAL)
+        elif unpaid:
+            found.notices.append(_HELD.format(found.close_column, " and ".join(f"{name}s" for name in unpaid)))
     if found.adjusted in ("split", "total"):
         cells.pop("split", None)
     if found.adjusted == "total":
         cells.pop("dividend", None)
+
+
+def _check_stated(found: MarketColumns, options: ReadOptions) -> None:
+    """Refuse an adjusted close that is stated to be as traded."""
+    if options.adjusted == "none":
+        message = f"`adjusted` must be total or split for the close {found.close_column!r}; received 'none'"
+        raise refusal("argument_invalid", f'{message}; hint: adjusted="total", `--adjusted total`')
 
 
 def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:

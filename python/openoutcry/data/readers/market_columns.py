@@ -95,6 +95,7 @@ class MarketColumns:
         symbols: Names, ascending in a long file, in the order of the columns in a wide one.
         tables: Arguments of `Dataset.from_arrays` by name. Shape `(n_bars, n_symbols)`, float64.
         adjusted: `none`, `split`, `total`, or None if the file does not say.
+        close_column: Name of the column of closes, of the last symbol if each has one.
         described: Pairs of what was read and what it was taken for.
         notices: Caveats.
         questions: What the file does not say; the tables are not complete while there is one.
@@ -104,6 +105,7 @@ class MarketColumns:
     symbols: list[str]
     tables: dict[str, Table]
     adjusted: str | None = None
+    close_column: str = ""
     described: list[tuple[str, str]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)

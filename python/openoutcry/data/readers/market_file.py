@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers import (
+    adjusted_closes,
     column_roles,
     column_words,
+    contract_rolls,
     date_text,
     file_zone,
     json_forms,
@@ -34,6 +35,7 @@ from openoutcry.data.readers.column_roles import Roles
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.date_text import DateOptions
 from openoutcry.data.readers.distinct import Distinct
+from openoutcry.data.readers.duplicate_rows import Rows
 from openoutcry.data.readers.file_content import file_bytes, frame_table, text_of
 from openoutcry.data.readers.headerless import LEAN, names_of
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
@@ -83,20 +85,6 @@ def _each(table: TextTable) -> npt.NDArray[np.uint32]:
     return np.arange(len(table.rows), dtype=np.uint32)
 
 
-def _states_utc(text: str) -> bool:
-    """Return whether a text states that times are UTC; refuse an offset.
-
-    Raises:
-        OpenOutcryError: `date_invalid`: the times have an offset such as GMT-5.
-    """
-    match = re.search(r"\b(?:utc|gmt)\b\s*([+-]\s*\d+)?", text, re.IGNORECASE)
-    if match is not None and match[1]:
-        required, received = "times in UTC, or a stated zone, are required", f"{match[0]!r} in the header"
-        keyword = 'tz="Etc/GMT+5" for GMT-5'
-        raise unstated(Question("date_invalid", required, received, keyword, "--tz Etc/GMT+5"))
-    return match is not None
-
-
 def _check_size(n_bars: int, n_symbols: int, n_columns: int) -> None:
     if n_bars * n_symbols * n_columns > _MOST_CELLS:
         message = f"at most {_MOST_CELLS} cells are required; received {n_bars} bars x {n_symbols} symbols"
@@ -118,7 +106,7 @@ class _Reader:
         if options.duplicates not in (None, "last"):
             message = f"`duplicates` must be `last` or left out; received {options.duplicates!r}"
             raise refusal("argument_invalid", message)
-        self._options, self._stem = named_forms.applied(options, table), stem
+        self._options, self._stem = adjusted_closes.applied(named_forms.applied(options, table), table), stem
         table, notices = table_edges.trimmed(table)
         self.found = MarketColumns([], [], {}, adjusted=table.adjusted, notices=notices)
         self._fields: dict[str, dict[str, int]] = {}
@@ -260,7 +248,7 @@ class _Reader:
             order=self._options.date_order,
             date_format=self._options.date_format,
             zone=zone.name,
-            is_utc=zone.name is None and _states_utc(" ".join([name, *table.preamble])),
+            is_utc=zone.name is None and file_zone.states_utc(" ".join([name, *table.preamble])),
         )
         lines = [table.lines[row] for row in texts.first_rows().tolist()]
         found = date_text.parse(list(texts.values), lines, options, column=name or "date", clocks=clocks)
@@ -287,7 +275,7 @@ class _Reader:
         dates, names = dates.sorted(), names.sorted()
         bars, places = dates.places, names.places
         _check_size(len(dates.values), len(names.values), len(roles.places))
-        kept = self._kept(bars.astype(np.int64) * len(names.values) + places, dates, names)
+        kept = Rows(table, dates, names, roles.ignored).kept(self._options.duplicates, self.found.notices)
         axis, symbols = list(dates.values), list(names.values)
         self.found.dates, self.found.symbols = axis, symbols
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
@@ -301,6 +289,9 @@ class _Reader:
             self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ") + unit))
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
+        rows = np.arange(len(table.rows))[kept]
+        read = contract_rolls.Cells(rows, bars[kept].astype(np.intp), places[kept].astype(np.intp), cells["close"])
+        self.found.notices += contract_rolls.notices(table, roles.ignored, read, axis, symbols)
         return cells
 
     def _side_by_side(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
@@ -316,7 +307,7 @@ class _Reader:
             raise refusal("missing_column", f"a column of prices is required; received {received}")
         dates = dates.sorted()
         bars = dates.places
-        kept = self._kept(bars, dates, None)
+        kept = Rows(self._table, dates, None, roles.ignored).kept(self._options.duplicates, self.found.notices)
         axis = self.found.dates = list(dates.values)
         self.found.symbols = list(fields)
         places = {f"{symbol}\0{role}": place for symbol, of in fields.items() for role, place in of.items()}
@@ -356,28 +347,6 @@ class _Reader:
             raise unstated(Question("missing_column", required, received, 'symbol="NAME"', "--symbol NAME"))
         self.found.described.append(("symbol", f"{self._stem!r}, from the file name"))
         return self._stem
-
-    def _kept(self, cells: npt.NDArray[Any], dates: Distinct, names: Distinct | None) -> npt.NDArray[np.intp] | slice:
-        """Return the rows to read: all, or the last of each date and symbol."""
-        is_filled = np.zeros(int(cells.max()) + 1, bool)
-        is_filled[cells] = True
-        if is_filled.sum() == len(cells):
-            return slice(None)
-        order = np.argsort(cells, kind="stable")
-        is_last = np.append(np.diff(cells[order]) != 0, True)
-        if self._options.duplicates == "last":
-            n_dropped = int((~is_last).sum())
-            rows = f"{n_dropped} row{'s' * (n_dropped != 1)}"
-            self.found.notices.append(f"left out: {rows} with a date that occurs again further down")
-            return np.sort(order[is_last])
-        place = int(np.flatnonzero(~is_last)[0])
-        first, second = int(order[place]), int(order[place + 1])
-        lines = f"lines {self._table.lines[first]} and {self._table.lines[second]}"
-        name = "" if names is None else names.values[names.places[first]]
-        of = f' of "{name}"' if name else ""
-        received = f"{dates.values[dates.places[first]]}{of} twice, on {lines}"
-        keyword = 'duplicates="last" for the last row of a date'
-        raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
 
     def _lots(self, columns: Mapping[str, Table], places: Mapping[str, int]) -> Lots:
         """Return the unit of the volume of a file with a row per bar and symbol."""

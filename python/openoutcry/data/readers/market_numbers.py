@@ -47,6 +47,7 @@ def numbers_of(
     numbers = {}
     for key, place in places.items():
         role, name = key.rpartition("\0")[2], table.names[place]
+        found.close_column = name if role == "close" else found.close_column
         has_codes = role == "delisting_return" and column_words.simple(name) == "dlret"
         known = None if has_codes else table.numbers(place)
         if known is None:

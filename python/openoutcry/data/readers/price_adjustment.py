@@ -52,22 +52,34 @@ def check_factor(
         OpenOutcryError: `value_invalid`: the factor of the two jumps where the close jumps the other way.
     """
     for column, symbol in enumerate(symbols):
-        bars = np.flatnonzero(np.isfinite(close[:, column]) & np.isfinite(adj_close[:, column]))
-        prices = close[bars, column]
-        moves = np.diff(np.log(prices))
-        factors = np.diff(np.log(adj_close[bars, column] / prices))
-        with np.errstate(invalid="ignore"):
-            paid = np.zeros(len(factors)) if dividend is None else np.nan_to_num(dividend[bars[1:], column])
-            # A dividend of the file explains its factor.
-            unpaid = factors + np.log(np.maximum(1.0 - paid / prices[:-1], 1e-9))
-        is_split = (unpaid > _JUMP) | (unpaid < _FALL) | (np.abs(unpaid[:, None] - _RATIOS).min(axis=1) < _DISTANCE)
-        jumps = np.flatnonzero(is_split & (np.abs(moves + factors) < np.abs(moves)))
+        paid = None if dividend is None else dividend[:, column]
+        jumps, _ = split_steps(close[:, column], adj_close[:, column], paid)
         if len(jumps):
-            bar = bars[jumps[0] + 1]
+            bar = int(jumps[0])
+            prices = close[:bar, column]
+            before = prices[np.isfinite(prices) & np.isfinite(adj_close[:bar, column])][-1]
             received = f"the close of {symbol} on {dates[bar]}, which moves by a factor of"
-            received += f" {np.exp(moves[jumps[0]]):.3g} that the adjusted close does not have"
+            received += f" {close[bar, column] / before:.3g} that the adjusted close does not have"
             required, keyword = "a split must be in a column", 'adjusted="total"'
             raise unstated(Question("value_invalid", required, received, keyword, "--adjusted total"))
+
+
+def split_steps(close: Table, adj_close: Table, dividend: Table | None) -> tuple[npt.NDArray[np.intp], Table]:
+    """Return the bars of splits that only the close of a symbol shows.
+
+    The adjusted close does not. Also returns the logarithm of the step between the two on each of them.
+    """
+    bars = np.flatnonzero(np.isfinite(close) & np.isfinite(adj_close))
+    prices = close[bars]
+    moves = np.diff(np.log(prices))
+    factors = np.diff(np.log(adj_close[bars] / prices))
+    with np.errstate(invalid="ignore"):
+        paid = np.zeros(len(factors)) if dividend is None else np.nan_to_num(dividend[bars[1:]])
+        # A dividend of the file explains its factor.
+        unpaid = factors + np.log(np.maximum(1.0 - paid / prices[:-1], 1e-9))
+    is_split = (unpaid > _JUMP) | (unpaid < _FALL) | (np.abs(unpaid[:, None] - _RATIOS).min(axis=1) < _DISTANCE)
+    is_split &= np.abs(moves + factors) < np.abs(moves)
+    return bars[1:][is_split], unpaid[is_split]
 
 
 def neutral_events(values: Table, neutral: Sequence[float]) -> Table:

@@ -9,6 +9,8 @@ use crate::market::bar_frequency::inferred_periods_per_year;
 use crate::market::columns::Columns;
 use crate::market::csv_reader;
 use crate::market::dataset::Dataset;
+use crate::market::open_basis::open_basis_fault;
+use crate::market::price_jumps::price_jumps;
 use crate::market::range_checks::check_ranges;
 use crate::market::shown_numbers::significant;
 use crate::market::silent_volume::drop_silent_volume;
@@ -16,6 +18,8 @@ use crate::market::split_checks::{check_splits, hidden_split};
 
 /// A stated number of bars per year may differ from the dates by this factor.
 const TOLERANCE: f64 = 1.5;
+const MOST_NAMES: usize = 3;
+const OPEN_BASIS_HINT: &str = "hint: adjust opens, highs and lows as the closes are, or leave their columns out";
 
 /// Bars per year as a user states them.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +45,11 @@ impl Dataset {
         let market = Self::with_periods_per_year(columns, stated.value)?;
         let mut notices: Vec<String> = check_splits(&market)?.into_iter().chain(silent).collect();
         notices.extend(check_ranges(&market)?);
+        if let Some(fault) = market.open_basis_fault() {
+            return Err(DataError::new("value_invalid", format!("{fault}; {OPEN_BASIS_HINT}")));
+        }
+        notices.extend(market.price_jump_notices());
+        notices.extend(market.never_closing_notice());
         notices.extend(market.periods_notices(stated));
         Ok((market, notices))
     }
@@ -60,8 +69,36 @@ impl Dataset {
             hidden_split(&market)
                 .map(|split| format!("the split {split} does not show in the close, and is applied; {hint}")),
         );
+        notices.extend(market.open_basis_fault().map(|fault| format!("{fault}; {OPEN_BASIS_HINT}")));
+        notices.extend(market.price_jump_notices());
         notices.extend(market.unfilled_notice());
         Ok((market, notices))
+    }
+
+    /// Returns why opens are on another basis than closes, if they are.
+    ///
+    /// One of them is then adjusted for dividends or splits, and the other is not.
+    #[must_use]
+    pub fn open_basis_fault(&self) -> Option<String> {
+        open_basis_fault(self)
+    }
+
+    /// Returns notices of closes and opens that are far from their neighbours.
+    #[must_use]
+    pub fn price_jump_notices(&self) -> Vec<String> {
+        price_jumps(self)
+    }
+
+    /// Returns a notice of symbols without any close.
+    #[must_use]
+    pub fn never_closing_notice(&self) -> Option<String> {
+        let is_empty = |symbol: &usize| (0..self.n_bars()).all(|bar| !self.close_of(bar, *symbol).is_finite());
+        let names: Vec<String> = (0..self.n_symbols()).filter(is_empty).map(|i| self.symbols[i].clone()).collect();
+        let (close, they) = if names.len() == 1 { ("closes", "it") } else { ("close", "they") };
+        let shown = names[..names.len().min(MOST_NAMES)].join(", ");
+        let rest =
+            if names.len() > MOST_NAMES { format!(" and {} more", names.len() - MOST_NAMES) } else { String::new() };
+        (!names.is_empty()).then(|| format!("{shown}{rest} never {close}: {they} can never be traded"))
     }
 
     /// Returns notices if bars per year are unknown or differ from the dates.
@@ -200,6 +237,35 @@ mod tests {
         let crossed = read(&ranges(0.99, 1.01, |bar| bar == 3), None).unwrap().1;
         assert!(crossed[0].starts_with("the high of A on 2000-01-06 is below its low"), "{crossed:?}");
         assert_eq!(crossed.len(), 1);
+    }
+
+    #[test]
+    fn opens_on_another_basis_than_the_closes_are_refused_and_kept_in_columns() {
+        let opens = |factor: f64| {
+            let adjusted = move |bar| close(bar) * if bar < AT + 4 { factor } else { 1.0 };
+            text("open", move |bar| format!("{},{}", adjusted(bar), close(bar)))
+        };
+        assert!(read(&opens(1.0), None).is_ok());
+        let apart = refused(&opens(0.97));
+        assert!(apart.contains("opens of A that are 2.6 % above the close before"), "{apart}");
+        assert_eq!(apart.matches("hint:").count(), 1);
+        let columns = csv_reader::parse(&opens(0.97)).unwrap();
+        let notices = Dataset::from_user_columns(columns, StatedPeriods { value: None, option: "periods" }).unwrap().1;
+        assert!(notices[0].starts_with("opens must be adjusted as the closes are; received opens of A"), "{notices:?}");
+    }
+
+    #[test]
+    fn prices_far_from_their_neighbours_and_symbols_without_a_close_are_notices() {
+        let far = |factor: f64, is_far: fn(usize) -> bool| {
+            text("volume", move |bar| format!("{},1", close(bar) * if is_far(bar) { factor } else { 1.0 }))
+        };
+        let point = read(&far(100.0, |bar| bar == 3), None).unwrap().1;
+        assert!(point[0].starts_with("1 close is at least 50 times the closes before and after"), "{point:?}");
+        let units = read(&far(0.01, |bar| bar < AT), None).unwrap().1;
+        assert!(units[0].contains("as between pence and pounds: A on 2000-01-31, from 1.0"), "{units:?}");
+        assert!(read(&far(1.0, |_| true), None).unwrap().1.is_empty());
+        let empty = read("date,A,B\n2024-01-02,1,\n2024-01-03,1,\n2024-01-04,1,\n", Some(252.0)).unwrap().1;
+        assert_eq!(empty[0], "B never closes: it can never be traded");
     }
 
     #[test]
