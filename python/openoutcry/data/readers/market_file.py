@@ -24,6 +24,7 @@ from openoutcry.data.readers import (
     period_text,
     symbol_checks,
     symbol_fields,
+    symbol_texts,
     table_edges,
     text_table,
     two_headers,
@@ -46,7 +47,6 @@ from openoutcry.errors import OpenOutcryError, refusal
 _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
 _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
-_CODE = re.compile(r"\s*(\d+(\.0+)?)?\s*", re.ASCII)
 
 
 def read(path: Path, options: ReadOptions) -> MarketColumns:
@@ -229,8 +229,13 @@ class _Reader:
             used = {place for fields in self._fields.values() for place in fields.values()}
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
-        codes = {place: kind for place in range(len(table.names)) if (kind := self._are_codes(place)) is not None}
+        codes = {
+            place: kind
+            for place in range(len(table.names))
+            if (kind := symbol_texts.are_codes(table, place)) is not None
+        }
         roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes, self._has_number)
+        symbol_texts.take_repeated(roles, table)
         if roles.is_wide and "close" not in mapping:
             roles.question = symbol_fields.question_of(list(roles.closes))
         return roles
@@ -239,13 +244,6 @@ class _Reader:
         name, is_stated = self._table.names[place], self._options.date_format is not None
         can_be_years = column_roles.can_be_years(name) and not is_stated
         return can_be_years and period_text.are_years(self._table.distinct(place).values)
-
-    def _are_codes(self, place: int) -> bool | None:
-        """Return whether numbers in a column of symbols are whole, else None."""
-        if not column_roles.names_symbols(self._table.names[place]):
-            return None
-        texts = list(self._table.distinct(place).values)
-        return all(map(_CODE.fullmatch, texts)) if number_text.is_numeric(texts) else None
 
     def _dates(self, roles: Roles) -> Distinct:
         """Return the dates of the rows; each distinct text is read once."""
@@ -274,8 +272,7 @@ class _Reader:
         """Return the tables of a file with a row per bar and symbol."""
         table = self._table
         if "symbol" in roles.places:
-            names = table.distinct(roles.places["symbol"]).used()
-            names = names.renamed([text.strip() for text in names.values])
+            names = symbol_texts.symbols_of(table, roles.places["symbol"])
             self.found.described.append((f"column {table.names[roles.places['symbol']]!r}", "symbol"))
             if self._options.symbol is not None and list(names.values) != [self._options.symbol]:
                 message = f"`symbol` must be left out if the file names its symbols; received {self._options.symbol!r}"

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.data.readers.column_roles import is_date_name
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.distinct import Distinct, of_texts
 from openoutcry.errors import refusal
@@ -216,6 +217,8 @@ def _as_texts(column: Sequence[Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     return "" if value is None else str(value)
 
 
@@ -223,7 +226,10 @@ def take_header(table: TextTable) -> TextTable:
     """Move the first row to the names if it is a header."""
     if table.names or not table.rows:
         return table
-    if any(is_value(cell) for cell in table.rows[0] if cell.strip()):
+    first = table.rows[0]
+    # Codes of symbols are numbers; the name of a date beside them is no value.
+    is_named = bool(first[0].strip()) and is_date_name(first[0])
+    if not is_named and any(is_value(cell) for cell in first if cell.strip()):
         return table
     names, lines = [cell.strip() for cell in table.rows[0]], table.lines[1:]
     if isinstance(table, ColumnTable):
