@@ -272,6 +272,7 @@ def _checked(
     is_described: bool = True,
 ) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
+    core = plain_form.in_days(core)
     # A column is a copy: it is taken only where it is checked.
     notices: tuple[str, ...] = ()
     # The names of a long table are symbols, which its columns state.

@@ -18,7 +18,7 @@ _NAMES = {
     " gmttime localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
     " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time"
     " day t",
-    "clock": "time clock timeofday timebarstart 時刻",
+    "clock": "time clock timeofday timebarstart tradetime bartime uhrzeit zeit hora heure ora 時刻 时间 時間 시간",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
     " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",
     "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung eröffn"
@@ -160,6 +160,12 @@ def roles_of(
 def names_symbols(name: str) -> bool:
     """Return whether a column name is that of a column of symbols."""
     return _ROLE_OF.get(simple(name)) == "symbol"
+
+
+def is_clock_name(name: str) -> bool:
+    """Return whether a column name is that of a time of day."""
+    key = simple(name)
+    return key == "time" or _ROLE_OF.get(key) == "clock"
 
 
 def is_name_of_language(name: str) -> bool:

@@ -78,12 +78,3 @@ def ask_zone(axis: npt.NDArray[np.int64], column: str) -> None:
             received = f"{first}Z, which is midnight in {name}"
             keyword, option = f'tz="{name}" for days or tz="UTC" for times', f"--tz {name}"
             raise unstated(Question("date_invalid", required, received, keyword, option))
-
-
-def localized(moment: datetime, home: tzinfo) -> datetime:
-    """Return a local time with its offset; refuse one at a change of clocks."""
-    first, second = (moment.replace(tzinfo=home, fold=fold) for fold in (0, 1))
-    if first.utcoffset() != second.utcoffset():
-        message = f"times must be unambiguous in their zone; received {moment.isoformat()} at a change of clocks"
-        raise refusal("date_invalid", f"{message}; hint: write times with an offset, or in UTC")
-    return first

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers import (
+    bar_dates,
+    clock_columns,
     column_roles,
     column_words,
     date_text,
@@ -46,7 +48,6 @@ from openoutcry.errors import OpenOutcryError, refusal
 
 _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
-_CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
 
 
 def read(path: Path, options: ReadOptions) -> MarketColumns:
@@ -76,11 +77,6 @@ def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
     if table is None:
         table = text_table.take_header(text_table.parse(text))
     return _Reader(table, options, stem).columns()
-
-
-def _each(table: TextTable) -> npt.NDArray[np.uint32]:
-    """Return the places of rows that share no value."""
-    return np.arange(len(table.rows), dtype=np.uint32)
 
 
 def _states_utc(text: str) -> bool:
@@ -124,6 +120,7 @@ class _Reader:
         self._fields: dict[str, dict[str, int]] = {}
         self._marks: dict[tuple[tuple[str, int], ...], str] = {}
         self._source = table
+        self._unread: list[str] = []
 
     def columns(self) -> MarketColumns:
         """Return the columns of the market, or what must be stated to read them."""
@@ -146,6 +143,7 @@ class _Reader:
         if questions:
             self._ask_the_rest(roles.places, is_wide=bool(self._fields or roles.is_wide))
             return self.found
+        self._unread = roles.ignored
         unread_columns.check(self._table, roles.ignored, roles.places.get("symbol"), self._options.adjusted)
         with asked(questions):
             wide = bool(self._fields or roles.is_wide)
@@ -212,12 +210,7 @@ class _Reader:
         table, stated = self._table, self._options.columns
         first = [table.first(place).strip() for place in range(len(table.names))]
         date_like = [self._is_date(text) or self._are_years(place) for place, text in enumerate(first)]
-        clock_like = [
-            any(word in name.lower() for word in ("time", "clock", "時刻"))
-            and _CLOCK.fullmatch(first[place]) is not None
-            and all(_CLOCK.fullmatch(text.strip()) for text in table.column(place))
-            for place, name in enumerate(table.names)
-        ]
+        clock_like = [clock_columns.is_clock_column(table, place) for place in range(len(table.names))]
         mapping = dict(stated) if isinstance(stated, Mapping) else {}
         unknown = [role for role in mapping if role not in ("date", "symbol", *_FIELDS)]
         if unknown:
@@ -246,12 +239,8 @@ class _Reader:
         return can_be_years and period_text.are_years(self._table.distinct(place).values)
 
     def _dates(self, roles: Roles) -> Distinct:
-        """Return the dates of the rows; each distinct text is read once."""
+        """Return the dates of the rows."""
         table, place = self._table, roles.places["date"]
-        # A column of dates with times needs no other column of times.
-        has_clocks = "clock" in roles.places and ":" not in table.rows[0][place]
-        clocks = table.column(roles.places["clock"]) if has_clocks else None
-        texts = table.distinct(place).used() if clocks is None else Distinct(table.column(place), _each(table))
         name = table.names[place] if table.names else ""
         zone = file_zone.of(self._source.zones, self._options.tz)
         options = DateOptions(
@@ -260,13 +249,12 @@ class _Reader:
             zone=zone.name,
             is_utc=zone.name is None and _states_utc(" ".join([name, *table.preamble])),
         )
-        lines = [table.lines[row] for row in texts.first_rows().tolist()]
-        found = date_text.parse(list(texts.values), lines, options, column=name or "date", clocks=clocks)
+        found, dates = bar_dates.of_rows(table, roles.places, options)
         taken_for, notice = zone.taken_for(found.texts[0])
         self.found.notices += [text for text in (found.notice, notice) if text]
         self.found.described.append((f"column {name!r}", f"date: {found.form}"))
         self.found.described += [("zone", taken_for)] if taken_for else []
-        return texts.renamed(found.texts)
+        return dates
 
     def _stacked(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
         """Return the tables of a file with a row per bar and symbol."""
@@ -374,7 +362,10 @@ class _Reader:
         of = f' of "{name}"' if name else ""
         received = f"{dates.values[dates.places[first]]}{of} twice, on {lines}"
         keyword = 'duplicates="last" for the last row of a date'
-        raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
+        rest = clock_columns.hint_of(self._unread)
+        raise unstated(
+            Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last", rest)
+        )
 
     def _lots(self, columns: Mapping[str, Table], places: Mapping[str, int]) -> Lots:
         """Return the unit of the volume of a file with a row per bar and symbol."""
