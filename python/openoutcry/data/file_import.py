@@ -14,6 +14,7 @@ from openoutcry.data import (
     bar_axis,
     columns,
     dataframes,
+    empty_cells,
     frame_forms,
     long_frames,
     long_parquet,
@@ -272,9 +273,9 @@ def _checked(
     is_described: bool = True,
 ) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
-    core = plain_form.in_days(core)
+    stated = _while_reading(periods_per_year, options)
+    core, notices = empty_cells.without_empty(plain_form.in_days(core, stated), stated)
     # A column is a copy: it is taken only where it is checked.
-    notices: tuple[str, ...] = ()
     # The names of a long table are symbols, which its columns state.
     is_long = "symbol" in (name.strip().strip('"').lower() for name in names)
     splits, dividends = core.column("splits"), core.column("dividends")

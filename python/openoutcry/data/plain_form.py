@@ -11,12 +11,13 @@ from openoutcry.data.dataframes import LONG
 _MIDNIGHTS = ("T00:00:00", "T00:00:00Z")
 
 
-def in_days(core: native.Dataset) -> native.Dataset:
+def in_days(core: native.Dataset, periods_per_year: float | None) -> native.Dataset:
     """Return a market with days for times that are all midnight, as in any other form of file."""
     dates = core.dates
     if dates[0][10:] not in _MIDNIGHTS or any(date[10:] not in _MIDNIGHTS for date in dates):
         return core
-    return columns.native_dataset(columns.values_of(core) | {"dates": [date[:10] for date in dates]})
+    stated = {"dates": [date[:10] for date in dates], "periods_per_year": periods_per_year}
+    return columns.native_dataset(columns.values_of(core) | stated)
 
 
 def described(core: native.Dataset, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
