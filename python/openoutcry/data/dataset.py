@@ -112,7 +112,7 @@ class Dataset:
 
         Plain forms are long, `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`, and wide,
         `date` and one column of closes per symbol. The files of vendors are read too; `docs/your-data.md` lists them.
-        The bars are the union of all dates. Empty fields are missing values.
+        The bars are the union of all dates with a close. Empty fields are missing values.
 
         Args:
             source: A path, or text with at least one line break.

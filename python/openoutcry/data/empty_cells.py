@@ -1,4 +1,4 @@
-"""Dates without a close and columns without a value, which are left out in every form of file."""
+"""Dates without a close and columns without a value, which are left out."""
 
 from __future__ import annotations
 

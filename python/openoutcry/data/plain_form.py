@@ -12,7 +12,7 @@ _MIDNIGHTS = ("T00:00:00", "T00:00:00Z")
 
 
 def in_days(core: native.Dataset, periods_per_year: float | None) -> native.Dataset:
-    """Return a market with days for times that are all midnight, as in any other form of file."""
+    """Return a market with days for times that are all midnight, as other forms do."""
     dates = core.dates
     if dates[0][10:] not in _MIDNIGHTS or any(date[10:] not in _MIDNIGHTS for date in dates):
         return core

@@ -17,7 +17,7 @@ _IN_ORDER = "the order of the rows decides which times of the hour that clocks r
 
 
 def of_rows(table: TextTable, places: Mapping[str, int], options: DateOptions) -> tuple[Dates, Distinct]:
-    """Return the dates of a table, and the date of each row; each distinct text is read once.
+    """Return the dates of a table, and the date of each row.
 
     Raises:
         OpenOutcryError: a text is no date, or the dates do not say enough; see `date_text.parse`.

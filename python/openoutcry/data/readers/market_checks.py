@@ -100,7 +100,7 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
 
 
 def bars_with_values(cells: Mapping[str, Table]) -> npt.NDArray[np.bool_]:
-    """Return which bars have a close, a dividend, a split or a settlement of some symbol."""
+    """Return which bars have a close, a dividend, a split or a settlement."""
     kept = np.asarray(np.isfinite(cells["close"]).any(axis=1))
     for name, neutral in _EVENTS.items():
         if name in cells:

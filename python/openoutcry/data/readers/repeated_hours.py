@@ -1,4 +1,4 @@
-"""Local times that occur twice when clocks are set back: their order tells them apart."""
+"""Local times that occur twice when clocks are set back, and their order."""
 
 from __future__ import annotations
 
