@@ -14,6 +14,7 @@ import numpy.typing as npt
 from openoutcry.data.readers import (
     bar_dates,
     clock_columns,
+    coin_forms,
     column_roles,
     column_words,
     date_text,
@@ -229,6 +230,9 @@ class _Reader:
         }
         roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes, self._has_number)
         symbol_texts.take_repeated(roles, table)
+        symbol_texts.take_key(roles, table)
+        if "symbol" not in mapping:
+            coin_forms.leave_out_currency(roles, table)
         if roles.is_wide and "close" not in mapping:
             roles.question = symbol_fields.question_of(list(roles.closes))
         return roles
@@ -278,6 +282,11 @@ class _Reader:
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
         columns = self._numbers(used)
         lots = self._lots(columns, used)
+        if "volume" in columns and not lots.unit:
+            name = table.names[used["volume"]]
+            columns["volume"], unit, notice = coin_forms.in_units(table.names, columns, name)
+            lots = Lots(1.0, unit, notice)
+        self.found.notices += [lots.notice] if lots.notice else []
         cells = {}
         for role, values in columns.items():
             cells[role] = np.full((len(axis), len(symbols)), np.nan)
@@ -372,9 +381,7 @@ class _Reader:
         if "volume" not in columns:
             return Lots()
         mark = self._decimal_mark(places)
-        lots = volume_lots.of(self._table, columns, self._table.names[places["volume"]], self.found.symbols, mark)
-        self.found.notices += [lots.notice] if lots.notice else []
-        return lots
+        return volume_lots.of(self._table, columns, self._table.names[places["volume"]], self.found.symbols, mark)
 
     def _numbers(self, places: Mapping[str, int]) -> dict[str, Table]:
         scale = 1.0 if self._options.price_scale is None else self._options.price_scale

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from openoutcry.data.readers.column_roles import Roles, names_symbols
+from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.frame_table import FrameTable
 from openoutcry.data.readers.number_text import is_missing, is_numeric
@@ -42,6 +43,14 @@ def take_repeated(roles: Roles, table: TextTable) -> None:
             roles.places["symbol"] = place
             roles.ignored = [other for other in roles.ignored if other != name]
             return
+
+
+def take_key(roles: Roles, table: TextTable) -> None:
+    """Take the key of a series of SDMX, as of the ECB, for its symbol."""
+    keys = {simple(name): name for name in table.names}
+    if "symbol" not in roles.places and keys.keys() >= {"key", "timeperiod", "obsvalue"}:
+        roles.places["symbol"] = table.names.index(keys["key"])
+        roles.ignored = [name for name in roles.ignored if name != keys["key"]]
 
 
 def symbols_of(table: TextTable, place: int) -> Distinct:
