@@ -127,7 +127,7 @@ class Dataset:
         """
         from openoutcry.data import file_import
 
-        if isinstance(source, str) and "\n" in source:
+        if isinstance(source, str) and not {"\n", "\r"}.isdisjoint(source):
             found = file_import.import_text(source, periods_per_year, file_import.options_of(options))
         else:
             path = path_of("source", source)

@@ -16,8 +16,8 @@ from openoutcry.errors import refusal
 _NAMES = {
     "date": "date datetime timestamp datum fecha data dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent"
     " gmttime localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
-    " datadate exchangedate snappedat timeperiod begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt"
-    " dates ticks time day t",
+    " datadate exchangedate snappedat timeperiod begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt"
+    " caldt dates ticks time day t",
     "clock": "time clock timeofday timebarstart tradetime bartime uhrzeit zeit hora heure ora 時刻 时间 時間 시간",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
     " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.data.readers import text_preamble
 from openoutcry.data.readers.column_roles import is_date_name
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.distinct import Distinct, of_texts
@@ -132,7 +133,14 @@ def parse(text: str) -> TextTable:
         OpenOutcryError: `missing_column`: no delimiter yields columns. `field_unparsable`: a row in the middle of
             the file has another number of fields.
     """
-    delimiter, width = _delimiter(text)
+    text, delimiter, preamble = text_preamble.body_of(text, _DELIMITERS)
+    delimiter, width = _delimiter(text, _DELIMITERS if delimiter is None else [delimiter])
+    table = _parsed(text, delimiter, width)
+    table.preamble[:0] = preamble
+    return table
+
+
+def _parsed(text: str, delimiter: str, width: int) -> TextTable:
     check_width(width)
     split = native.split_columns(text, delimiter, width)
     if split is not None and not _begins_oddly(split[0], width, delimiter):
@@ -243,11 +251,11 @@ def is_value(cell: str) -> bool:
     return _NUMBER.fullmatch(text) is not None or looks_like_date(text)
 
 
-def _delimiter(text: str) -> tuple[str, int]:
+def _delimiter(text: str, delimiters: Sequence[str]) -> tuple[str, int]:
     """Return the delimiter and the number of fields that most lines agree on."""
-    sample = [line for line in islice(io.StringIO(text), _SAMPLE) if line.strip()]
+    sample = list(islice(filter(str.strip, io.StringIO(text)), _SAMPLE))
     found = []
-    for delimiter in _DELIMITERS:
+    for delimiter in delimiters:
         counts = Counter(_widths(sample, delimiter))
         width, count = counts.most_common(1)[0] if counts else (0, 0)
         if width > 1:
