@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from openoutcry.data.readers.column_roles import is_date_name
 from openoutcry.data.readers.date_forms import looks_like_date
+from openoutcry.data.readers.number_text import is_numeric
 
 # The line by which Excel knows the separator.
 _SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<mark>[,;\t|])"?[,;\t| ]*(?:\r?\n|\r)', re.IGNORECASE)
@@ -64,6 +65,9 @@ def _header(lines: Sequence[str], delimiter: str) -> int | None:
         below = _fields(line, delimiter)
         if len(row) == len(below) > 1 and _is_above_a_date(row, below):
             return place if set(widths) - {0, len(row)} else None
+        if row and (looks_like_date(row[0]) or is_numeric(row[:1])):
+            # A row above the header is no prose.
+            return None
         widths.append(len(row))
         row = below
     return None
