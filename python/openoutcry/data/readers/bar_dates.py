@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from openoutcry.data.readers import clock_columns, date_text, repeated_hours
+from openoutcry.data.readers import clock_columns, date_text, repeated_hours, zone_abbreviations
 from openoutcry.data.readers.date_text import DateOptions, Dates
 from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.text_table import TextTable
@@ -39,4 +39,6 @@ def of_rows(table: TextTable, places: Mapping[str, int], options: DateOptions) -
         texts = Distinct(of_row, np.arange(n_rows, dtype=np.uint32))
         symbols = table.distinct(places["symbol"]).places.tolist() if "symbol" in places else [0] * n_rows
         found = replace(parsed(texts, replace(options, symbols=symbols)), notice=_IN_ORDER)
+    caveat = zone_abbreviations.notice_of(options.zone, found.texts)
+    found = replace(found, notice=found.notice or caveat)
     return found, texts.renamed(found.texts)

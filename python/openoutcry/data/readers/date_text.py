@@ -12,7 +12,7 @@ from datetime import datetime, timezone, tzinfo
 
 import numpy as np
 
-from openoutcry.data.readers import clock_columns, period_text
+from openoutcry.data.readers import clock_columns, date_questions, period_text, zone_abbreviations
 from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of
 from openoutcry.data.readers.date_zones import ask_zone, named_zone, zone_of
 from openoutcry.data.readers.moments import NO_ZONE, Moments, iso_days, iso_times
@@ -120,7 +120,8 @@ def parse(
         composed = split.iso(known, is_utc=is_utc) if home in (None, timezone.utc) else None
         if composed is not None:
             return Dates(composed, f"{described}, times {'in UTC' if composed[0].endswith('Z') else 'without a zone'}")
-        return _texts(split.moments(known), described, home, column=column, options=options)
+        moments = zone_abbreviations.checked(split.moments(known), texts, column, options.zone)
+        return _texts(moments, described, home, column=column, options=options)
     except OverflowError as error:
         raise refusal("date_invalid", f"`{column}` must be dates of the years 1 to 9999; received others") from error
 
@@ -162,12 +163,8 @@ def _by_format(
     known: tuple[tzinfo | None, dict[str, int]],
 ) -> Dates:
     """Return dates in a stated format."""
-    date_format, (home, line_of) = options.date_format, known
-    if not isinstance(date_format, str) or "%" not in date_format:
-        message = f'`date_format` must be a format of strptime such as "%d-%b-%y"; received {date_format!r}'
-        raise refusal("argument_invalid", message)
-    if options.order is not None:
-        raise refusal("argument_invalid", f"`date_order` or `date_format` is required; received both, {date_format!r}")
+    home, line_of = known
+    date_format = date_questions.check_format(options.date_format, options.order)
     are_periods = period_text.ends_of([], date_format)[1]
     split = SplitTimes(texts, None if are_periods else date_format)
     shown = list(dict.fromkeys(texts)) if are_periods else split.shown()

@@ -37,7 +37,7 @@ pub(crate) fn drop_empty(columns: &mut Columns) -> Result<Option<String>, DataEr
     Ok((n_empty > 0).then(|| format!("left out: {n_empty} date{ending} without a close")))
 }
 
-/// Returns which bars have a close, a dividend, a split or a settlement of some symbol.
+/// Returns which bars have a close, a dividend, a split or a settlement.
 fn bars_with_values(columns: &Columns) -> Vec<bool> {
     let n_symbols = columns.symbols.len().max(1);
     let holds = |column: &Option<Vec<f64>>, bar: usize, neutral: &[f64]| {
