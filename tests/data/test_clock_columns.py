@@ -67,8 +67,9 @@ def test_texts_that_are_no_times_are_refused(times: list[str], words: str) -> No
         read(times)
 
 
-def test_a_ticker_named_time_is_a_symbol() -> None:
-    text = "date,TIME,AAPL\n2024-01-02,85,100\n2024-01-03,86,101\n2024-01-04,84,102\n"
+@pytest.mark.parametrize("price", [85, 1015])
+def test_a_ticker_named_time_is_a_symbol(price: int) -> None:
+    text = f"date,TIME,AAPL\n2024-01-02,{price},100\n2024-01-03,{price + 1},101\n2024-01-04,{price + 2},102\n"
     assert oo.Dataset.from_csv(text.replace(",", ";")).symbols == ("TIME", "AAPL")
 
 

@@ -120,3 +120,15 @@ def test_a_date_with_an_event_is_kept(separator: str, column: str, value: float)
 def test_a_column_of_opens_without_a_value_is_no_column(separator: str) -> None:
     text = "date,symbol,close,open\n2024-01-02,A,50,\n2024-01-03,A,51,\n2024-01-04,A,52,\n"
     assert not oo.Dataset.from_csv(text.replace(",", separator)).has_opens
+
+
+@pytest.mark.parametrize("field", ["", '""'])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_an_empty_field_is_found_at_any_place_of_a_file(field: str, end: str, tmp_path: Path) -> None:
+    for names, row in (("date,symbol,close", "A,{}"), ("date,symbol,close,volume", "A,{},5"), ("date,A", "{}")):
+        for empty in range(3):
+            cells = [row.format(field if day == empty else 10 + day) for day in range(3)]
+            lines = [names, *(f"{DAYS[day]},{cell}" for day, cell in enumerate(cells))]
+            (tmp_path / "plain.csv").write_bytes((end or "\n").join(lines).encode() + end.encode())
+            dataset = oo.Dataset.from_csv(tmp_path / "plain.csv")
+            assert dataset.dates == tuple(day for place, day in enumerate(DAYS[:3]) if place != empty)

@@ -12,8 +12,17 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data import columns
 from openoutcry.data.readers.market_checks import bars_with_values, left_out
 
+_COMMA, _MINUS, _POINT = b",-."
 # Columns in which a missing value is unknown. Without a dividend or a split, there is none.
 _UNKNOWN = ("open", "high", "low", "volume", "delistings")
+
+
+def may_be_empty(part: bytes) -> bool:
+    """Return whether some field of a part of a CSV text is empty or in quotes."""
+    text = np.frombuffer(part, np.uint8)
+    # After a comma, line ends, quotes and commas are before the digits and letters of a value.
+    after = text[1:]
+    return bool(((text[:-1] == _COMMA) & (after < _POINT) & (after != _MINUS)).any())
 
 
 def without_empty(core: native.Dataset, periods_per_year: float | None) -> tuple[native.Dataset, tuple[str, ...]]:
@@ -23,12 +32,10 @@ def without_empty(core: native.Dataset, periods_per_year: float | None) -> tuple
         core: The market.
         periods_per_year: Bars per year as stated; None to infer them from the dates that are left.
     """
-    close = core.column("close")
-    assert close is not None, "every dataset has closes"
-    kept = np.asarray(np.isfinite(close).any(axis=1))
+    kept = _bars_with_closes(core)
     if not kept.all():
         values = columns.values_of(core)
-        kept = bars_with_values({"close": close} | _events(values))
+        kept = bars_with_values({"close": values["close"]} | _events(values))
         values["dates"] = [core.dates[bar] for bar in np.flatnonzero(kept)]
         values |= {name: cells[kept] for name, cells in values.items() if name in ("close", *columns.TABLES)}
         core = columns.native_dataset(values | {"periods_per_year": periods_per_year})
@@ -39,8 +46,16 @@ def without_empty(core: native.Dataset, periods_per_year: float | None) -> tuple
     return core, left_out(kept)
 
 
+def _bars_with_closes(core: native.Dataset) -> npt.NDArray[np.bool_]:
+    # The copy is freed before that of the next column.
+    close = core.column("close")
+    assert close is not None, "every dataset has closes"
+    # The largest close of a bar without one is missing.
+    return np.asarray(~np.isnan(np.fmax.reduce(close, axis=1)))
+
+
 def _is_empty(cells: npt.NDArray[np.float64] | None) -> bool:
-    return cells is not None and not np.isfinite(cells[-1]).any() and not np.isfinite(cells).any()
+    return cells is not None and bool(np.isnan(np.fmax.reduce(cells, axis=None)))
 
 
 def _events(values: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:

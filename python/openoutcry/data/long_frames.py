@@ -51,8 +51,8 @@ class LongRows:
         self._rows = native.LongRows(list(names))
         self._rows.reserve(n_rows)
         self._dates, self._symbols, self._n_rows = _Names("date"), _Names("symbol"), 0
-        # Names of the columns of values.
-        self.names = self._rows.names
+        # Names of the columns of values, and whether a value is missing.
+        self.names, self.has_missing = self._rows.names, False
 
     def push_keys(self, dates: Distinct, symbols: Distinct) -> None:
         """Add rows without values; refuse the first value that is no date or symbol."""
@@ -63,6 +63,7 @@ class LongRows:
 
     def push_values(self, place: int, values: npt.NDArray[np.float64]) -> None:
         """Add the next values of a column."""
+        self.has_missing = self.has_missing or bool(np.isnan(values).any())
         self._rows.push_values(place, np.ascontiguousarray(values))
 
     def market(self, periods_per_year: float | None) -> native.Dataset:

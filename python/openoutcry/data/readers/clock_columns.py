@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from openoutcry.data.readers.column_roles import is_clock_name
+from openoutcry.data.readers.column_roles import is_clock_name, is_price_name
+from openoutcry.data.readers.column_words import is_ticker
 from openoutcry.data.readers.distinct import Distinct, of_texts
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import OpenOutcryError, refusal
@@ -33,7 +34,9 @@ def is_clock_column(table: TextTable, place: int) -> bool:
         return True
     digits = [match[1] for text in texts if (match := _DIGITS.fullmatch(text))]
     width = _width(digits)
-    # Prices of the ticker TIME can be whole; few of them are times.
+    if is_ticker(table.names[place]) and not any(map(is_price_name, table.names)):
+        # Prices of the ticker TIME can be whole.
+        return False
     are_times = len(digits) == len(texts) and max(map(len, digits), default=0) > 2
     return are_times and all(_of_digits(text, width) is not None for text in digits)
 
