@@ -125,10 +125,12 @@ def test_a_column_of_opens_without_a_value_is_no_column(separator: str) -> None:
 @pytest.mark.parametrize("field", ["", '""'])
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 def test_an_empty_field_is_found_at_any_place_of_a_file(field: str, end: str, tmp_path: Path) -> None:
-    for names, row in (("date,symbol,close", "A,{}"), ("date,symbol,close,volume", "A,{},5"), ("date,A", "{}")):
+    rows = {"date,symbol,close": "{day},A,{}", "close,date,symbol": "{},{day},A", "date,A": "{day},{}"}
+    rows["date,symbol,close,volume"] = "{day},A,{},5"
+    for names, row in rows.items():
         for empty in range(3):
-            cells = [row.format(field if day == empty else 10 + day) for day in range(3)]
-            lines = [names, *(f"{DAYS[day]},{cell}" for day, cell in enumerate(cells))]
+            cells = [row.format(field if day == empty else 10 + day, day=DAYS[day]) for day in range(3)]
+            lines = [names, *cells]
             (tmp_path / "plain.csv").write_bytes((end or "\n").join(lines).encode() + end.encode())
             dataset = oo.Dataset.from_csv(tmp_path / "plain.csv")
             assert dataset.dates == tuple(day for place, day in enumerate(DAYS[:3]) if place != empty)

@@ -20,9 +20,10 @@ _UNKNOWN = ("open", "high", "low", "volume", "delistings")
 def may_be_empty(part: bytes) -> bool:
     """Return whether some field of a part of a CSV text is empty or in quotes."""
     text = np.frombuffer(part, np.uint8)
-    # After a comma, line ends, quotes and commas are before the digits and letters of a value.
-    after = text[1:]
-    return bool(((text[:-1] == _COMMA) & (after < _POINT) & (after != _MINUS)).any())
+    # Line ends, quotes and commas are lower than the digits and letters of a value.
+    before, after = text[:-1], text[1:]
+    is_first = (before < _COMMA) & (after == _COMMA)
+    return bool((is_first | ((before == _COMMA) & (after < _POINT) & (after != _MINUS))).any())
 
 
 def without_empty(core: native.Dataset, periods_per_year: float | None) -> tuple[native.Dataset, tuple[str, ...]]:
