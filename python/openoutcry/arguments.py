@@ -24,7 +24,8 @@ def checked_integer(name: str, value: Any, least: int, most: int, slug: str = "a
     Raise `slug` for any other value, including a bool.
     """
     if not is_integer(value) or not least <= index(value) <= most:
-        raise refusal(slug, f"`{name}` must be an integer from {least} to {most}; received {value!r}")
+        received = type_of(value) if is_frame(value) else repr(value)
+        raise refusal(slug, f"`{name}` must be an integer from {least} to {most}; received {received}")
     return index(value)
 
 
@@ -138,10 +139,21 @@ def check_row_names(name: str, values: Any, names: Iterable[str] = ()) -> None:
         raise refusal("shape_mismatch", f"`{name}` must {wanted}; received the index {received}")
 
 
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a frame or a series of a library of data frames."""
+    return any(hasattr(type(value), name) for name in ("columns", "to_frame", "__arrow_c_stream__"))
+
+
+def type_of(value: Any) -> str:
+    """Return the type of a value for a message; a frame has a hint to read it."""
+    hint = "; hint: read a frame with `oo.Dataset.from_frame(frame)`"
+    return type(value).__name__ + (hint if is_frame(value) else "")
+
+
 def path_of(name: str, value: Any) -> Path:
     """Return a path from a string or a path object."""
     if not isinstance(value, (str, os.PathLike)):
-        raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type(value).__name__}")
+        raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type_of(value)}")
     if "\0" in os.fsdecode(value):
         raise refusal("argument_invalid", f"`{name}` must be a path without NUL; received {os.fsdecode(value)[:60]!r}")
     return Path(value)

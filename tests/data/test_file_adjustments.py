@@ -235,6 +235,10 @@ def test_prices_that_are_stated_as_adjusted_and_move_as_by_a_split_have_a_notice
     moved = f"stated as adjusted move as by a split: A on 2024-02-12 by a factor of {move:.3g}"
     assert any(moved in notice for notice in notices)
     right = pd.DataFrame({"Close": WALK}, index=DAYS).to_csv()
-    assert not [n for n in oo.Dataset.from_csv(right, symbol="A", adjusted=adjusted).notices if "stated as adjusted" in n]
+    assert not [
+        n for n in oo.Dataset.from_csv(right, symbol="A", adjusted=adjusted).notices if "stated as adjusted" in n
+    ]
     fallen = pd.DataFrame({"Close": np.where(np.arange(N) < AT, WALK, WALK * 0.4)}, index=DAYS).to_csv()
-    assert not [n for n in oo.Dataset.from_csv(fallen, symbol="A", adjusted=adjusted).notices if "stated as adjusted" in n]
+    assert not [
+        n for n in oo.Dataset.from_csv(fallen, symbol="A", adjusted=adjusted).notices if "stated as adjusted" in n
+    ]

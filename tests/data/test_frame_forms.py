@@ -99,7 +99,7 @@ REFUSED = {
         lambda: pd.DataFrame({"date": DAYS, "ABC": [True, False, True, None]}), "hint: convert the column first",
     ),
     "symbols that are no integers": (
-        lambda: pd.DataFrame(LONG | {"symbol": [10107.0, 14593.0] * 4}), "hint: convert them first",
+        lambda: pd.DataFrame(LONG | {"symbol": [10107.0, 14593.0] * 4}), "hint: read symbols as text",
     ),
     "a thousand or a decimal": (
         lambda: pd.DataFrame({"date": DAYS, "ABC": ["1,001", "1,002", "1,003", "1,004"]}), "--decimal",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import costs_and_limits, lookback_of, seed_of
+from openoutcry.arguments import costs_and_limits, lookback_of, seed_of, type_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, as_window
 from openoutcry.errors import refusal
@@ -21,7 +21,7 @@ def settings_of(
 ) -> native.Settings:
     """Check each argument and return the settings for the native module."""
     if not isinstance(dataset, Dataset):
-        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
+        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type_of(dataset)}")
     costs, limits = costs_and_limits(*rules)
     lookback, seed = lookback_of(lookback), seed_of(seed)
     bars = as_window(window).resolve(dataset, lookback)

@@ -251,7 +251,7 @@ def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...
 
 
 def with_caveats(core: native.Dataset, stated: float | None, notices: Sequence[str]) -> list[str]:
-    """Return the notices of a market, with those of its bars per year, splits and prices."""
+    """Return the notices of arrays, and those about their values."""
     found = [*periods_notices(core, stated), *split_notices(core), *suspicious_prices.of_arrays(core)]
     return [*notices, *(each for each in found if each not in notices)]
 

@@ -110,7 +110,7 @@ class Dataset:
 
         Plain forms are long, `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`, and wide,
         `date` and one column of closes per symbol; `docs/your-data.md` lists those of vendors. Empty fields are missing
-        values. The bars are the union of all dates.
+        values. The bars are the union of all dates with a close.
 
         Args:
             source: A path, text with at least one line break, or a list of paths of one market.

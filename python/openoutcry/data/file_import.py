@@ -17,6 +17,7 @@ from openoutcry.data import (
     bar_labels,
     columns,
     dataframes,
+    empty_cells,
     frame_forms,
     long_frames,
     long_parquet,
@@ -76,7 +77,7 @@ def import_cached(path: Path, periods_per_year: float | None, options: ReadOptio
 
 def import_source(source: Source, periods_per_year: float | None, options: ReadOptions) -> tuple[Imported, str]:
     """Return the market of a path, several paths, or a text, and its name."""
-    if isinstance(source, str) and "\n" in source:
+    if isinstance(source, str) and not {"\n", "\r"}.isdisjoint(source):
         return import_text(source, periods_per_year, options), ""
     if isinstance(source, (list, tuple)) and source:
         paths = [path_of("source", each) for each in source]
@@ -144,9 +145,10 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         if path.is_file():
             check_rows(parquet.read_metadata(path), path.stat().st_size, path.name)
         is_plain = options.of_file() == ReadOptions() and path.is_file()
-        core = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
-        if core is not None:
-            return _checked(core, periods_per_year, options, parquet.read_schema(path).names)
+        found = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
+        if found is not None:
+            names = parquet.read_schema(path).names
+            return _checked(found[0], periods_per_year, options, names, has_missing=found[1])
         return import_frame(parquet.read_table(path), periods_per_year, options, path.stem)
     except (FileNotFoundError, PermissionError):
         raise
@@ -192,13 +194,16 @@ def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions, 
 def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a file of the plain form, which is read in parts."""
     stem, reader, names = path.name.partition(".")[0], native.CsvReader(path.stat().st_size), list[str]()
+    has_missing, last = False, b""
     try:
         with path.open("rb") as file:
             while part := file.read(_PART):
                 names = names or _header(part.decode("utf-8", "replace"))
+                has_missing = has_missing or empty_cells.may_be_empty(last + part)
                 reader.push(part)
+                last = part[-1:]
         core = reader.dataset(periods_per_year=_while_reading(periods_per_year, options))
-        found = _checked(core, periods_per_year, options, names)
+        found = _checked(core, periods_per_year, options, names, has_missing=has_missing or last == b",")
         return found._replace(described=(("encoding", "UTF-8"), *found.described))
     except UnicodeDecodeError:
         text, encoding = text_of(path.read_bytes(), path.name)
@@ -225,8 +230,10 @@ def _of_other_form(
         raise (other if questions_of(other) else error) from None
 
 
-def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset | None:
-    """Return the market of a long Parquet file, None if it has another form.
+def _long_parquet(path: Path, periods_per_year: float | None) -> tuple[native.Dataset, bool] | None:
+    """Return the market of a long Parquet file, and whether a value is missing.
+
+    None if it has another form.
 
     The file is read in parts.
     """
@@ -289,10 +296,14 @@ def _checked(
     names: Sequence[str],
     *,
     is_described: bool = True,
+    has_missing: bool = True,
 ) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
+    stated, notices = _while_reading(periods_per_year, options), tuple[str, ...]()
+    core = plain_form.in_days(core, stated)
+    if has_missing:
+        core, notices = empty_cells.without_empty(core, stated)
     # A column is a copy: it is taken only where it is checked.
-    notices: tuple[str, ...] = ()
     # The names of a long table are symbols, which its columns state.
     is_long = "symbol" in (name.strip().strip('"').lower() for name in names)
     splits, dividends = core.column("splits"), core.column("dividends")

@@ -15,7 +15,7 @@ _HINTS = {
     "date_invalid": "pass datetimes or dates such as 2024-01-31, or state their form with `date_format`",
     "duplicate_row": 'duplicates="last" for the last row of a date',
     "field_unparsable": "convert the column first, such as `frame[name] = frame[name].astype(float)`",
-    "symbol_invalid": "convert them first, such as `frame[name] = frame[name].astype(str)`",
+    "symbol_invalid": 'read symbols as text, such as `pd.read_csv(path, converters={"symbol": str})`',
 }
 # Methods that read a frame into memory, by libraries of frames that are not.
 _LOADERS = ("collect", "compute", "toPandas")

@@ -51,8 +51,8 @@ class LongRows:
     def __init__(self, names: Iterable[str], n_rows: int = 0) -> None:
         self._rows = native.LongRows(list(names))
         self._dates, self._symbols, self._n_rows = _Names("date"), _Names("symbol"), 0
-        # Names of the columns of values.
-        self.names = self._rows.names
+        # Names of the columns of values, and whether a value is missing.
+        self.names, self.has_missing = self._rows.names, False
         self._columns = {name: native.NumberColumn(n_rows) for name in self.names}
 
     def push_keys(self, dates: Distinct, symbols: Distinct) -> None:
@@ -66,6 +66,7 @@ class LongRows:
         """Add the next values of a column; refuse the first that is no number."""
         # The core converts the usual integers.
         numbers = values if values.dtype == np.int64 else number_column(name, values, first_row)
+        self.has_missing = self.has_missing or bool(np.isnan(numbers).any())
         self._columns[name].push(np.ascontiguousarray(numbers))
 
     def market(self, periods_per_year: float | None) -> native.Dataset:

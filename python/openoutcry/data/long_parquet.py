@@ -16,8 +16,8 @@ _ROWS, _BUFFER, _THREADS = 1 << 15, 1 << 16, 2
 _PARTS = 64
 
 
-def core_of(path: Path, names: dict[str, str], periods_per_year: float | None) -> native.Dataset:
-    """Return the market of a long Parquet file.
+def core_of(path: Path, names: dict[str, str], periods_per_year: float | None) -> tuple[native.Dataset, bool]:
+    """Return the market of a long Parquet file, and whether a value is missing.
 
     Args:
         path: Path of the file.
@@ -44,7 +44,7 @@ def core_of(path: Path, names: dict[str, str], periods_per_year: float | None) -
             rows.push_keys(part["date"], part["symbol"])
     for column in columns:
         column.result()
-    return rows.market(periods_per_year)
+    return rows.market(periods_per_year), rows.has_missing
 
 
 def _batches(path: Path, columns: list[str], texts: list[str]) -> Iterator[Any]:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from openoutcry import openoutcry_py as native
+from openoutcry.data import columns
 from openoutcry.data.dataframes import LONG
+
+_MIDNIGHTS = ("T00:00:00", "T00:00:00Z")
+
+
+def in_days(core: native.Dataset, periods_per_year: float | None) -> native.Dataset:
+    """Return a market with days for times that are all midnight, as other forms do."""
+    dates = core.dates
+    if dates[0][10:] not in _MIDNIGHTS or any(date[10:] not in _MIDNIGHTS for date in dates):
+        return core
+    stated = {"dates": [date[:10] for date in dates], "periods_per_year": periods_per_year}
+    return columns.native_dataset(columns.values_of(core) | stated)
 
 
 def described(core: native.Dataset, names: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,16 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of, seed_of, unmasked_array
+from openoutcry.arguments import (
+    check_row_names,
+    costs_and_limits,
+    is_frame,
+    is_integer,
+    lookback_of,
+    seed_of,
+    type_of,
+    unmasked_array,
+)
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_source import open_market
 from openoutcry.data.window import Edge, Window
@@ -256,8 +265,11 @@ def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) 
     """Return the dataset that the arguments of an environment describe."""
     if isinstance(n_symbols, (str, os.PathLike, Dataset, Scenario, ScenarioSpec)) and dataset is None:
         n_symbols, dataset = N_SYMBOLS, n_symbols
-    if dataset is None:
+    if dataset is None and is_integer(n_symbols):
         return Dataset.synthetic(n_symbols, n_days, seed)
+    if dataset is None:
+        received = type_of(n_symbols) if is_frame(n_symbols) else repr(n_symbols)
+        raise refusal("argument_invalid", f"`n_symbols` must be an integer of at least 1; received {received}")
     if n_symbols is not N_SYMBOLS or n_days is not N_DAYS:
         sizes = "`n_symbols` or `n_days`, which set the size of the synthetic market"
         hint = "hint: for a scenario, pass the size as ScenarioSpec('hard', n_symbols=8)"
@@ -273,7 +285,7 @@ def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) 
         return open_market(dataset, others=TIERS)
     if not isinstance(dataset, Dataset):
         wanted = "a Dataset, a Scenario, a ScenarioSpec, the name of a bundled market or a tier, a path, or None"
-        raise refusal("argument_invalid", f"`dataset` must be {wanted}; received {type(dataset).__name__}")
+        raise refusal("argument_invalid", f"`dataset` must be {wanted}; received {type_of(dataset)}")
     return dataset
 
 

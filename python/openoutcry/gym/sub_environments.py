@@ -7,7 +7,7 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.arguments import costs_and_limits
+from openoutcry.arguments import costs_and_limits, is_frame
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym.environment import Market, limits_of, market_of
@@ -18,7 +18,7 @@ def datasets_of(
     sizes: tuple[int | Market, int], seed: int, dataset: Market | Sequence[Market] | None, split: str, num_envs: int
 ) -> tuple[Dataset, ...]:
     """Return the datasets of the lanes; lane i trades the (i mod length)-th."""
-    if isinstance(dataset, str) or not isinstance(dataset, Iterable):
+    if isinstance(dataset, str) or not isinstance(dataset, Iterable) or is_frame(dataset):
         return (market_of(*sizes, seed, dataset, split),)
     markets = tuple(dataset)
     if not 1 <= len(markets) <= num_envs:

@@ -16,22 +16,22 @@ from openoutcry.errors import refusal
 _NAMES = {
     "date": "date datetime timestamp datum fecha data dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent"
     " gmttime localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
-    " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time"
-    " day t",
-    "clock": "time clock timeofday timebarstart 時刻",
+    " datadate exchangedate snappedat timeperiod begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt"
+    " caldt dates ticks time day t",
+    "clock": "time clock timeofday timebarstart tradetime bartime uhrzeit zeit hora heure ora 時刻 时间 時間 시간",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
     " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",
-    "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung eröffn"
-    " eroeffn erster apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
+    "open": "open openprice openingprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung"
+    " eröffn eroeffn erster apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
     "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo"
     " máxima maxima haut plushaut massimo 最高 最高价 最高價 高値 고가 максимум",
     "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo mínima"
     " minima bas plusbas 最低 最低价 最低價 安値 저가 минимум",
-    "close": "close closeprice closingprice priceclose pxlast prccd closetradeprice clspric c schluss schlusskurs"
-    " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 收盤 收盤價 終値 종가 закрытие",
+    "close": "close closeprice closingprice priceclose obsvalue pxlast prccd closetradeprice clspric c schluss"
+    " schlusskurs cierre fechamento chiusura clôture cloture clot 收盘 收盘价 收盤 收盤價 終値 종가 закрытие",
     "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose 調整後終値",
     "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd ttltradgvol tottrdqty"
-    " numberofshares v volumen volumi 成交量 成交股數 出来高 売買高 거래량 объем объём",
+    " numberofshares v stücke stuecke volumen volumi 成交量 成交股數 出来高 売買高 거래량 объем объём",
     "dividend": "dividend dividends dividendamount divcash exdividend divamt cashdividend",
     "split": "split splits stocksplits splitcoefficient splitfactor splitratio",
     "delisting_return": "delistingreturn dlret",
@@ -160,6 +160,12 @@ def roles_of(
 def names_symbols(name: str) -> bool:
     """Return whether a column name is that of a column of symbols."""
     return _ROLE_OF.get(simple(name)) == "symbol"
+
+
+def is_clock_name(name: str) -> bool:
+    """Return whether a column name is that of a time of day."""
+    key = simple(name)
+    return key == "time" or _ROLE_OF.get(key) == "clock"
 
 
 def is_name_of_language(name: str) -> bool:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone, tzinfo
 
+from openoutcry.data.readers import date_questions
 from openoutcry.data.readers.period_text import looks_like_period, month_of
-from openoutcry.data.readers.questions import Question, unstated
-from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.errors import refusal
 
 _CLOCK = (
     r"(?:(?:[T ]\s*|-(?=\d\d?[\s-]?[AaPp]))?(?P<hour>\d{1,2})"
@@ -32,7 +32,6 @@ EPOCH = re.compile(r"(\d{9,10}|\d{13}|\d{16}|\d{19})(?:\.0*)?", re.ASCII)
 _ABBREVIATIONS = {"EST": -5, "EDT": -4}
 # No date is longer; the patterns need quadratic time for long blanks.
 LONGEST = 48
-_TWO_DIGITS = re.compile(r"\d\d?([-./ ])(?:\d\d?|(?P<name>[A-Za-z]{3}))\1\d\d", re.ASCII)
 
 
 def looks_like_date(text: str) -> bool:
@@ -62,25 +61,7 @@ def form_of(days: Sequence[str], column: str, line_of: dict[str, int]) -> str:
         if other is None:
             return form
     text = first if not forms or other is None else other
-    raise _form_refusal(text or "", column, line_of)
-
-
-def _form_refusal(text: str, column: str, line_of: dict[str, int]) -> OpenOutcryError:
-    line = line_of.get(text, 0)
-    match = _TWO_DIGITS.fullmatch(text[:LONGEST])
-    if match is not None:
-        mark = match[1]
-        day_first = f"%d{mark}%b{mark}%y" if match["name"] else f"%d{mark}%m{mark}%y"
-        others = "" if match["name"] else f' or date_format="%m{mark}%d{mark}%y"'
-        required = f"`{column}` on line {line} must have a year of four digits, or `date_format`"
-        keyword, option = f'date_format="{day_first}"{others}', f"--date-format {day_first}"
-        return unstated(Question("date_invalid", required, repr(text), keyword, option))
-    hint = "hint: dates such as 2024-01-31, 31.01.2024, 2024-01-31 09:30:00, 2024-01 and epoch times are read, and"
-    hint += ' other forms with date_format="%d-%b-%y", `--date-format %d-%b-%y`'
-    if re.fullmatch(r"\d{5}(\.0*)?", text):
-        hint = "hint: a number of five digits is a date of a spreadsheet: format the column as dates"
-    message = f"`{column}` on line {line} must be a date in one form; received {text[:60]!r}; {hint}"
-    return refusal("date_invalid", message)
+    raise date_questions.refused(text or "", column, line_of)
 
 
 class Fields:

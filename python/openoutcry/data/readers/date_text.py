@@ -12,10 +12,9 @@ from datetime import datetime, timezone, tzinfo
 
 import numpy as np
 
-from openoutcry.data.readers import period_text
+from openoutcry.data.readers import clock_columns, date_questions, period_text, zone_abbreviations
 from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of
 from openoutcry.data.readers.date_zones import ask_zone, named_zone, zone_of
-from openoutcry.data.readers.distinct import of_texts
 from openoutcry.data.readers.moments import NO_ZONE, Moments, iso_days, iso_times
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.data.readers.split_times import SplitTimes
@@ -55,12 +54,14 @@ class DateOptions:
         date_format: Format of `strptime`; None for the known forms.
         zone: IANA name of the zone of times without an offset, and of the days of epoch times.
         is_utc: Whether the file states that its times are UTC.
+        symbols: Number of the symbol of each row, if the texts are rows: their order tells repeated hours apart.
     """
 
     order: str | None = None
     date_format: str | None = None
     zone: str | None = None
     is_utc: bool = False
+    symbols: Sequence[int] | None = None
 
 
 def parse(
@@ -114,12 +115,13 @@ def parse(
         described = _described(form, fields.order)
         if clocks is not None:
             moments = _with_clocks(split.moments(known), clocks, column, lines)
-            return _texts(moments, described, home, column=column, is_utc=options.is_utc)
+            return _texts(moments, described, home, column=column, options=options)
         is_utc = options.is_utc or home is timezone.utc
         composed = split.iso(known, is_utc=is_utc) if home in (None, timezone.utc) else None
         if composed is not None:
             return Dates(composed, f"{described}, times {'in UTC' if composed[0].endswith('Z') else 'without a zone'}")
-        return _texts(split.moments(known), described, home, column=column, is_utc=options.is_utc)
+        moments = zone_abbreviations.checked(split.moments(known), texts, column, options.zone)
+        return _texts(moments, described, home, column=column, options=options)
     except OverflowError as error:
         raise refusal("date_invalid", f"`{column}` must be dates of the years 1 to 9999; received others") from error
 
@@ -134,11 +136,8 @@ def _trimmed(values: Sequence[str]) -> list[str]:
 def _with_clocks(moments: Moments, clocks: Sequence[str] | None, column: str, lines: Sequence[int]) -> Moments:
     if clocks is None:
         return moments
-    hours = of_texts([clock.strip() for clock in clocks])
-    width = 6 if max(map(len, hours.values)) > 4 else 4
-    rows = zip(hours.values, hours.first_rows().tolist(), strict=True)
-    known = [_clock(clock, width, column, lines[row]) for clock, row in rows]
-    return moments.plus(np.array(known, np.int64)[hours.places])
+    hours = clock_columns.seconds_of(clocks, column, lines)
+    return moments.plus(np.asarray(hours.values)[hours.places])
 
 
 def _periods(days: Sequence[datetime], form: str, texts: Sequence[str]) -> Dates:
@@ -164,12 +163,8 @@ def _by_format(
     known: tuple[tzinfo | None, dict[str, int]],
 ) -> Dates:
     """Return dates in a stated format."""
-    date_format, (home, line_of) = options.date_format, known
-    if not isinstance(date_format, str) or "%" not in date_format:
-        message = f'`date_format` must be a format of strptime such as "%d-%b-%y"; received {date_format!r}'
-        raise refusal("argument_invalid", message)
-    if options.order is not None:
-        raise refusal("argument_invalid", f"`date_order` or `date_format` is required; received both, {date_format!r}")
+    home, line_of = known
+    date_format = date_questions.check_format(options.date_format, options.order)
     are_periods = period_text.ends_of([], date_format)[1]
     split = SplitTimes(texts, None if are_periods else date_format)
     shown = list(dict.fromkeys(texts)) if are_periods else split.shown()
@@ -178,7 +173,7 @@ def _by_format(
         ends = dict(zip(shown, period_text.ends_of(found, date_format)[0], strict=True))
         return _periods([ends[text] for text in texts], f"form {date_format}", texts)
     moments = _with_clocks(split.moments(found), clocks, column, [line_of[text] for text in texts])
-    return _texts(moments, f"form {date_format}", home, column=column, is_utc=options.is_utc)
+    return _texts(moments, f"form {date_format}", home, column=column, options=options)
 
 
 def _of_format(text: str, date_format: str, column: str, line_of: Mapping[str, int]) -> datetime:
@@ -227,17 +222,6 @@ def _order(form: str, days: Sequence[str], column: str, order: str | None) -> st
     raise unstated(Question("date_invalid", required, received, keyword, option))
 
 
-def _clock(text: str, width: int, column: str, line: int) -> int:
-    """Return the seconds since midnight of a time that has its own column."""
-    match = re.fullmatch(r"(\d\d?):(\d\d)(?::(\d\d)(?:\.0+)?)?", text) or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text)
-    # A number has lost its leading zeros.
-    match = match or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text.zfill(width))
-    hour, minute, second = (int(field or 0) for field in match.groups()) if match else (24, 0, 0)
-    if hour > 23 or minute > 59 or second > 59:
-        raise refusal("date_invalid", f"`{column}` on line {line} must have a time such as 09:30; received {text!r}")
-    return 3600 * hour + 60 * minute + second
-
-
 def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dict[str, int]) -> Dates:
     wholes = [text.partition(".")[0] for text in texts] if "." in "".join(texts) else texts
     counts = set(map(len, wholes))
@@ -264,10 +248,10 @@ def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dic
     if home in (None, timezone.utc) and len(np.unique(seconds // _DAY)) < len(seconds) and (seconds % _DAY).any():
         shown = np.datetime_as_string(seconds.astype("datetime64[s]"), timezone="UTC")
         return Dates(shown.tolist(), f"{form}, times in UTC")
-    return _texts(Moments(seconds, np.zeros_like(seconds)), form, home, column=column, is_utc=True)
+    return _texts(Moments(seconds, np.zeros_like(seconds)), form, home, column=column, options=DateOptions())
 
 
-def _texts(moments: Moments, form: str, home: tzinfo | None, *, column: str, is_utc: bool) -> Dates:
+def _texts(moments: Moments, form: str, home: tzinfo | None, *, column: str, options: DateOptions) -> Dates:
     """Return times as days if all are midnight, else in UTC if their zone is known."""
     zoned = moments.offsets != NO_ZONE
     if zoned.any() and not zoned.all():
@@ -276,10 +260,10 @@ def _texts(moments: Moments, form: str, home: tzinfo | None, *, column: str, is_
         moments = moments.in_zone(home)
     if not (moments.seconds % _DAY).any():
         return Dates(iso_days(moments.seconds), f"{form}, days")
-    if not zoned.any() and home is None and not is_utc:
+    if not zoned.any() and home is None and not options.is_utc:
         return Dates(iso_times(moments.seconds), f"{form}, times without a zone")
     if not zoned.any():
-        moments = moments.localized(home or timezone.utc)
+        moments = moments.localized(home or timezone.utc, options.symbols)
     elif home is None:
         ask_zone(np.unique(moments.utc()), column)
     return Dates(iso_times(moments.utc(), "Z"), f"{form}, times in UTC")

@@ -16,6 +16,14 @@ _MARKETS = (
     "America/New_York", "Europe/London", "Europe/Berlin", "America/Chicago", "Asia/Tokyo", "Asia/Hong_Kong",
     "Asia/Kolkata", "Australia/Sydney",
 )  # fmt: skip
+# Zones of abbreviations that are no names of zones.
+_ABBREVIATIONS = {
+    "ET": "America/New_York", "EDT": "America/New_York", "CT": "America/Chicago", "CDT": "America/Chicago",
+    "CST": "America/Chicago", "PT": "America/Los_Angeles", "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles",
+    "BST": "Europe/London", "CEST": "Europe/Berlin", "IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "KST": "Asia/Seoul",
+    "HKT": "Asia/Hong_Kong", "SGT": "Asia/Singapore", "AEST": "Australia/Sydney", "NEW YORK": "America/New_York",
+    "LONDON": "Europe/London", "TOKYO": "Asia/Tokyo",
+}  # fmt: skip
 _NAMED = re.compile(r"(?P<time>.*\d) (?P<zone>[A-Z][A-Za-z]+(?:/[A-Za-z_]+)+)", re.ASCII)
 _LONGEST = 80
 # Bars of one day each are at least this far apart, with a change of clocks.
@@ -39,9 +47,10 @@ def zone_of(name: str | None) -> tzinfo | None:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        raise refusal(
-            "argument_invalid", f"`tz` must be an IANA zone such as America/New_York; received {name!r}"
-        ) from error
+        known = _ABBREVIATIONS.get(name.upper(), "")
+        hint = known and f'; hint: tz="{known}", `--tz {known}`'
+        message = f"`tz` must be an IANA zone such as America/New_York; received {name!r}{hint}"
+        raise refusal("argument_invalid", message) from error
 
 
 def named_zone(texts: list[str], column: str) -> tuple[list[str], str | None]:
@@ -78,12 +87,3 @@ def ask_zone(axis: npt.NDArray[np.int64], column: str) -> None:
             received = f"{first}Z, which is midnight in {name}"
             keyword, option = f'tz="{name}" for days or tz="UTC" for times', f"--tz {name}"
             raise unstated(Question("date_invalid", required, received, keyword, option))
-
-
-def localized(moment: datetime, home: tzinfo) -> datetime:
-    """Return a local time with its offset; refuse one at a change of clocks."""
-    first, second = (moment.replace(tzinfo=home, fold=fold) for fold in (0, 1))
-    if first.utcoffset() != second.utcoffset():
-        message = f"times must be unambiguous in their zone; received {moment.isoformat()} at a change of clocks"
-        raise refusal("date_invalid", f"{message}; hint: write times with an offset, or in UTC")
-    return first

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.data.readers import instrument_columns
+from openoutcry.data.readers import clock_columns, instrument_columns
 from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.data.readers.text_table import TextTable
@@ -74,7 +74,10 @@ class Rows:
             first, second = int(pairs[0][0]), int(pairs[1][0])
             received = self._twice(first, second) + "".join(self._difference(place, pairs) for place in others)
             keyword = 'duplicates="last" for the last row of a date'
-            raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
+            rest = clock_columns.hint_of(self.ignored)
+            raise unstated(
+                Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last", rest)
+            )
         rows = f"{len(earlier)} row{'s' * (len(earlier) != 1)}"
         differences = "".join(self._difference(place, pairs) for place in others)
         notices.append(f"left out: {rows} with a date that occurs again further down{differences}")

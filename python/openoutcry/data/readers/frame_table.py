@@ -19,6 +19,17 @@ from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.text_table import Rows, TextTable
 from openoutcry.errors import refusal
 
+
+class _Texts(list[str]):
+    """Texts of values of any types.
+
+    Attributes:
+        lost: First row of a number with a fraction or a truth, which are no text; None without one.
+    """
+
+    lost: int | None = None
+
+
 # A column: numbers, distinct texts, or a text per row.
 _Column = npt.NDArray[Any] | Distinct | list[str]
 
@@ -46,6 +57,14 @@ class FrameTable(TextTable):
     def numbers(self, place: int) -> npt.NDArray[np.float64] | None:
         column = self._columns[place]
         return column.astype(np.float64, copy=False) if isinstance(column, np.ndarray) else None
+
+    def lost_text(self, place: int) -> int | None:
+        """Return the first row of a number with a fraction, or of a truth."""
+        column = self._columns[place]
+        if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+            present = np.flatnonzero(~np.isnan(column))
+            return int(present[0]) if len(present) else None
+        return column.lost if isinstance(column, _Texts) else None
 
     def first(self, place: int) -> str:
         column = self._columns[place]
@@ -161,7 +180,10 @@ def _of_objects(values: list[Any]) -> _Column:
     # Equal values of other types can have different texts, as 1 and True.
     if {str} >= set(map(type, values)):
         return distinct.of_texts(values)
-    return list(map(_text, values))
+    texts = _Texts(map(_text, values))
+    others = (row for row, value in enumerate(values) if isinstance(value, (bool, float)) and texts[row])
+    texts.lost = next(others, None)
+    return texts
 
 
 def _coded(codes: npt.NDArray[Any], values: Iterable[Any]) -> Distinct:
@@ -182,7 +204,7 @@ def _name(label: Any) -> str:
 
 def _text(value: Any) -> str:
     """Return a value as text: numbers in full, times in ISO 8601."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType":
         return ""
     if hasattr(value, "isoformat"):
         text = value.isoformat()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from openoutcry.data.readers import (
     adjusted_closes,
@@ -36,6 +37,8 @@ _HELD = (
 # Rounding of prices to cents.
 _ROUNDING = 2e-3
 _PRICES = ("open", "high", "low")
+# Columns of events, and the values that mean none.
+_EVENTS: Mapping[str, tuple[float, ...]] = {"dividend": (0.0,), "split": (0.0, 1.0), "delisting_return": ()}
 
 
 def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
@@ -67,7 +70,9 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
     found.notices += range_checks.check_ranges(cells, found.dates, found.symbols)
     unknown = "the file does not say whether they are adjusted"
     found.described.append(("prices", _SAYS.get(found.adjusted or "", unknown)))
-    present = {name: table for name, table in cells.items() if name == "close" or np.isfinite(table).any()}
+    # Without a value, a dividend or a split is none; the other columns are unknown.
+    is_known = {name: name in ("close", "dividend", "split") or np.isfinite(cells[name]).any() for name in cells}
+    present = {name: table for name, table in cells.items() if is_known[name]}
     found.tables = {_ARGUMENT_OF.get(name, name): table for name, table in present.items()}
 
 
@@ -105,9 +110,9 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
         factor = adj_close / cells["close"]
         cells |= {name: cells[name] * factor for name in _PRICES if name in cells}
         cells["close"] = adj_close
-    for name, neutral in (("split", (0.0, 1.0)), ("dividend", (0.0,))):
+    for name in ("split", "dividend"):
         if name in cells:
-            cells[name] = price_adjustment.neutral_events(cells[name], neutral)
+            cells[name] = price_adjustment.neutral_events(cells[name], _EVENTS[name])
     if found.adjusted in ("split", "total") and "split" in cells:
         split_checks.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
     if "dividend" in cells:
@@ -133,13 +138,24 @@ def _check_stated(found: MarketColumns, options: ReadOptions) -> None:
         raise refusal("argument_invalid", f'{message}; hint: adjusted="total", `--adjusted total`')
 
 
-def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
-    kept = np.isfinite(cells["close"]).any(axis=1)
-    for name in ("dividend", "split", "delisting_return"):
+def bars_with_values(cells: Mapping[str, Table]) -> npt.NDArray[np.bool_]:
+    """Return which bars have a close, a dividend, a split or a settlement."""
+    kept = np.asarray(np.isfinite(cells["close"]).any(axis=1))
+    for name, neutral in _EVENTS.items():
         if name in cells:
-            kept |= (np.isfinite(cells[name]) & (cells[name] != 0.0) & (cells[name] != 1.0)).any(axis=1)
+            kept |= np.asarray((np.isfinite(cells[name]) & ~np.isin(cells[name], neutral)).any(axis=1))
+    return kept
+
+
+def left_out(kept: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return a notice if some bars are not kept."""
+    n_empty = int((~kept).sum())
+    return (f"left out: {n_empty} date{'s' * (n_empty != 1)} without a close",) if n_empty else ()
+
+
+def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
+    kept = bars_with_values(cells)
     if not kept.all():
-        n_empty = int((~kept).sum())
-        found.notices.append(f"left out: {n_empty} date{'s' * (n_empty != 1)} without a close")
+        found.notices += left_out(kept)
         found.dates = [found.dates[bar] for bar in np.flatnonzero(kept)]
         cells |= {name: table[kept] for name, table in cells.items()}

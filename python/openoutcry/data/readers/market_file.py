@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from openoutcry.data.readers import (
     adjusted_closes,
+    bar_dates,
+    clock_columns,
+    coin_forms,
     column_roles,
     column_words,
     contract_rolls,
@@ -25,6 +26,7 @@ from openoutcry.data.readers import (
     period_text,
     symbol_checks,
     symbol_fields,
+    symbol_texts,
     table_edges,
     text_table,
     two_headers,
@@ -47,8 +49,6 @@ from openoutcry.errors import OpenOutcryError, refusal
 
 _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
-_CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
-_CODE = re.compile(r"\s*(\d+(\.0+)?)?\s*", re.ASCII)
 
 
 def read(path: Path, options: ReadOptions, stem: str = "") -> MarketColumns:
@@ -78,11 +78,6 @@ def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
     if table is None:
         table = text_table.take_header(text_table.parse(text))
     return _Reader(table, options, stem).columns()
-
-
-def _each(table: TextTable) -> npt.NDArray[np.uint32]:
-    """Return the places of rows that share no value."""
-    return np.arange(len(table.rows), dtype=np.uint32)
 
 
 def _check_size(n_bars: int, n_symbols: int, n_columns: int) -> None:
@@ -200,12 +195,7 @@ class _Reader:
         table, stated = self._table, self._options.columns
         first = [table.first(place).strip() for place in range(len(table.names))]
         date_like = [self._is_date(text) or self._are_years(place) for place, text in enumerate(first)]
-        clock_like = [
-            any(word in name.lower() for word in ("time", "clock", "時刻"))
-            and _CLOCK.fullmatch(first[place]) is not None
-            and all(_CLOCK.fullmatch(text.strip()) for text in table.column(place))
-            for place, name in enumerate(table.names)
-        ]
+        clock_like = [clock_columns.is_clock_column(table, place) for place in range(len(table.names))]
         mapping = dict(stated) if isinstance(stated, Mapping) else {}
         unknown = [role for role in mapping if role not in ("date", "symbol", *_FIELDS)]
         if unknown:
@@ -217,8 +207,16 @@ class _Reader:
             used = {place for fields in self._fields.values() for place in fields.values()}
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
-        codes = {place: kind for place in range(len(table.names)) if (kind := self._are_codes(place)) is not None}
+        codes = {
+            place: kind
+            for place in range(len(table.names))
+            if (kind := symbol_texts.are_codes(table, place)) is not None
+        }
         roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes, self._has_number)
+        symbol_texts.take_repeated(roles, table)
+        symbol_texts.take_key(roles, table)
+        if "symbol" not in mapping:
+            coin_forms.leave_out_currency(roles, table)
         if roles.is_wide and "close" not in mapping:
             roles.question = symbol_fields.question_of(list(roles.closes))
         return roles
@@ -228,20 +226,9 @@ class _Reader:
         can_be_years = column_roles.can_be_years(name) and not is_stated
         return can_be_years and period_text.are_years(self._table.distinct(place).values)
 
-    def _are_codes(self, place: int) -> bool | None:
-        """Return whether numbers in a column of symbols are whole, else None."""
-        if not column_roles.names_symbols(self._table.names[place]):
-            return None
-        texts = list(self._table.distinct(place).values)
-        return all(map(_CODE.fullmatch, texts)) if number_text.is_numeric(texts) else None
-
     def _dates(self, roles: Roles) -> Distinct:
-        """Return the dates of the rows; each distinct text is read once."""
+        """Return the dates of the rows."""
         table, place = self._table, roles.places["date"]
-        # A column of dates with times needs no other column of times.
-        has_clocks = "clock" in roles.places and ":" not in table.rows[0][place]
-        clocks = table.column(roles.places["clock"]) if has_clocks else None
-        texts = table.distinct(place).used() if clocks is None else Distinct(table.column(place), _each(table))
         name = table.names[place] if table.names else ""
         zone = file_zone.of(self._source.zones, self._options.tz)
         options = DateOptions(
@@ -250,20 +237,18 @@ class _Reader:
             zone=zone.name,
             is_utc=zone.name is None and file_zone.states_utc(" ".join([name, *table.preamble])),
         )
-        lines = [table.lines[row] for row in texts.first_rows().tolist()]
-        found = date_text.parse(list(texts.values), lines, options, column=name or "date", clocks=clocks)
+        found, dates = bar_dates.of_rows(table, roles.places, options)
         taken_for, notice = zone.taken_for(found.texts[0])
         self.found.notices += [text for text in (found.notice, notice) if text]
         self.found.described.append((f"column {name!r}", f"date: {found.form}"))
         self.found.described += [("zone", taken_for)] if taken_for else []
-        return texts.renamed(found.texts)
+        return dates
 
     def _stacked(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
         """Return the tables of a file with a row per bar and symbol."""
         table = self._table
         if "symbol" in roles.places:
-            names = table.distinct(roles.places["symbol"]).used()
-            names = names.renamed([text.strip() for text in names.values])
+            names = symbol_texts.symbols_of(table, roles.places["symbol"])
             self.found.described.append((f"column {table.names[roles.places['symbol']]!r}", "symbol"))
             if self._options.symbol is not None and list(names.values) != [self._options.symbol]:
                 message = f"`symbol` must be left out if the file names its symbols; received {self._options.symbol!r}"
@@ -281,6 +266,11 @@ class _Reader:
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
         columns = self._numbers(used)
         lots = self._lots(columns, used)
+        if "volume" in columns and not lots.unit:
+            name = table.names[used["volume"]]
+            columns["volume"], unit, notice = coin_forms.in_units(table.names, columns, name)
+            lots = Lots(1.0, unit, notice)
+        self.found.notices += [lots.notice] if lots.notice else []
         cells = {}
         for role, values in columns.items():
             cells[role] = np.full((len(axis), len(symbols)), np.nan)
@@ -353,9 +343,7 @@ class _Reader:
         if "volume" not in columns:
             return Lots()
         mark = self._decimal_mark(places)
-        lots = volume_lots.of(self._table, columns, self._table.names[places["volume"]], self.found.symbols, mark)
-        self.found.notices += [lots.notice] if lots.notice else []
-        return lots
+        return volume_lots.of(self._table, columns, self._table.names[places["volume"]], self.found.symbols, mark)
 
     def _numbers(self, places: Mapping[str, int]) -> dict[str, Table]:
         scale = 1.0 if self._options.price_scale is None else self._options.price_scale

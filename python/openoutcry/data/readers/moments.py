@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.data.readers.date_zones import localized
+from openoutcry.data.readers import repeated_hours
 
 Seconds = npt.NDArray[np.int64]
 
@@ -57,21 +57,41 @@ class Moments(NamedTuple):
         offsets = _offsets(utc, lambda second: _offset(_time(second).replace(tzinfo=timezone.utc).astimezone(home)))
         return Moments(_in_years(utc + offsets), offsets)
 
-    def localized(self, home: tzinfo) -> Moments:
+    def localized(self, home: tzinfo, symbols: Sequence[int] | None = None) -> Moments:
         """Return local times with their offset.
 
-        Refuse one at a change of clocks; see `date_zones.localized`.
+        A time in the hour that clocks repeat is refused, unless the order of the rows of each symbol tells it apart;
+        see `repeated_hours.second_passes`.
+
+        Args:
+            home: Zone of the times.
+            symbols: Number of the symbol of each row; None if the times are not rows.
         """
+        repeated: dict[int, int] = {}
 
         def at_change(second: int) -> int:
-            return _offset(localized(_time(second), home))
+            first, later = both(second)
+            # Clocks that are set forward leave out times.
+            if first < later or (first != later and symbols is None):
+                raise repeated_hours.ambiguous(_time(second).isoformat())
+            if first != later:
+                repeated[second] = later
+            return first
 
         def at_midnight(second: int) -> int:
-            local = _time(second).replace(tzinfo=home)
-            first, second = _offset(local), _offset(local.replace(fold=1))
-            return first if first == second else NO_ZONE
+            first, later = both(second)
+            return first if first == later else NO_ZONE
 
-        return Moments(self.seconds, _offsets(self.seconds, at_change, at_midnight))
+        def both(second: int) -> tuple[int, int]:
+            local = _time(second).replace(tzinfo=home)
+            return _offset(local), _offset(local.replace(fold=1))
+
+        offsets = _offsets(self.seconds, at_change, at_midnight)
+        if repeated and symbols is not None:
+            marks = np.isin(self.seconds, list(repeated))
+            rows = repeated_hours.second_passes(self.seconds, marks, symbols)
+            offsets[rows] = [repeated[second] for second in self.seconds[rows].tolist()]
+        return Moments(self.seconds, offsets)
 
 
 def of_datetimes(times: Sequence[datetime]) -> Moments:

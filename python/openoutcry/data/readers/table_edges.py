@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from openoutcry.data.readers import series_metadata
 from openoutcry.data.readers.frame_table import FrameTable
 from openoutcry.data.readers.text_table import ColumnTable, TextTable, is_value
 
@@ -29,8 +30,8 @@ def trimmed(table: TextTable) -> tuple[TextTable, list[str]]:
     """
     if isinstance(table, FrameTable) or not table.names:
         return table, []
+    table, notices = series_metadata.without_metadata(table)
     rows, first, last = table.rows, 0, len(table.rows)
-    notices = []
     if last > 1 and _are_units(table.names, rows[0]):
         first = 1
         units = ", ".join(dict.fromkeys(cell.strip() for cell in rows[0][1:] if cell.strip()))
@@ -40,7 +41,7 @@ def trimmed(table: TextTable) -> tuple[TextTable, list[str]]:
     if last < len(rows):
         footer = table.delimiter.join(rows[last]).strip(f" {table.delimiter}")
         notices.append(f"line {table.lines[last]} begins a footer: {footer[:60]!r}")
-    return (_between(table, first, last) if notices else table), notices
+    return (_between(table, first, last) if last - first < len(table.rows) else table), notices
 
 
 def _are_units(names: Sequence[str], row: Sequence[str]) -> bool:

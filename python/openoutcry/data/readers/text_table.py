@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.data.readers import text_preamble
+from openoutcry.data.readers.column_roles import is_date_name
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.distinct import Distinct, of_texts
 from openoutcry.errors import refusal
@@ -131,7 +133,14 @@ def parse(text: str) -> TextTable:
         OpenOutcryError: `missing_column`: no delimiter yields columns. `field_unparsable`: a row in the middle of
             the file has another number of fields.
     """
-    delimiter, width = _delimiter(text)
+    text, delimiter, preamble = text_preamble.body_of(text, _DELIMITERS)
+    delimiter, width = _delimiter(text, _DELIMITERS if delimiter is None else [delimiter])
+    table = _parsed(text, delimiter, width)
+    table.preamble[:0] = preamble
+    return table
+
+
+def _parsed(text: str, delimiter: str, width: int) -> TextTable:
     check_width(width)
     split = native.split_columns(text, delimiter, width)
     if split is not None and not _begins_oddly(split[0], width, delimiter):
@@ -217,6 +226,8 @@ def _as_texts(column: Sequence[Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     return "" if value is None else str(value)
 
 
@@ -224,7 +235,10 @@ def take_header(table: TextTable) -> TextTable:
     """Move the first row to the names if it is a header."""
     if table.names or not table.rows:
         return table
-    if any(is_value(cell) for cell in table.rows[0] if cell.strip()):
+    first = table.rows[0]
+    # Codes of symbols are numbers; the name of a date beside them is no value.
+    is_named = bool(first[0].strip()) and is_date_name(first[0])
+    if not is_named and any(is_value(cell) for cell in first if cell.strip()):
         return table
     names, lines = [cell.strip() for cell in table.rows[0]], table.lines[1:]
     if isinstance(table, ColumnTable):
@@ -238,11 +252,11 @@ def is_value(cell: str) -> bool:
     return _NUMBER.fullmatch(text) is not None or looks_like_date(text)
 
 
-def _delimiter(text: str) -> tuple[str, int]:
+def _delimiter(text: str, delimiters: Sequence[str]) -> tuple[str, int]:
     """Return the delimiter and the number of fields that most lines agree on."""
-    sample = [line for line in islice(io.StringIO(text), _SAMPLE) if line.strip()]
+    sample = list(islice(filter(str.strip, io.StringIO(text)), _SAMPLE))
     found = []
-    for delimiter in _DELIMITERS:
+    for delimiter in delimiters:
         counts = Counter(_widths(sample, delimiter))
         width, count = counts.most_common(1)[0] if counts else (0, 0)
         if width > 1:

@@ -78,7 +78,9 @@ def _rows(sheet: Any, name: str) -> list[tuple[int, list[str]]]:
 
 
 def _text(cell: Any) -> str:
-    """Return a cell as text: numbers in full, times in ISO 8601."""
+    """Return a cell as text: numbers in full, times in ISO 8601, truths as shown."""
     if cell is None:
         return ""
+    if isinstance(cell, bool):
+        return str(cell).upper()
     return str(cell.isoformat() if hasattr(cell, "isoformat") else cell).strip()

@@ -16,6 +16,7 @@ pub(crate) mod dataset;
 pub(crate) mod date;
 pub(crate) mod day_numbers;
 pub(crate) mod distinct_names;
+pub(crate) mod empty_cells;
 pub(crate) mod fill_prices;
 pub(crate) mod fingerprint;
 pub(crate) mod grid;

@@ -9,6 +9,7 @@ use crate::market::bar_frequency::inferred_periods_per_year;
 use crate::market::columns::Columns;
 use crate::market::csv_reader;
 use crate::market::dataset::Dataset;
+use crate::market::empty_cells::drop_empty;
 use crate::market::open_basis::open_basis_fault;
 use crate::market::price_jumps::price_jumps;
 use crate::market::range_checks::check_ranges;
@@ -34,6 +35,7 @@ impl Dataset {
     /// Returns the market of a user's CSV text, and notices about it.
     ///
     /// The forms are those of [`Dataset::from_csv`]. A volume that is 0 on every bar of a symbol is taken for unknown.
+    /// Dates without a close and columns without a value are left out, and times that are all midnight are days.
     ///
     /// # Errors
     ///
@@ -41,9 +43,11 @@ impl Dataset {
     pub fn from_user_csv(text: &str, stated: StatedPeriods<'_>) -> Result<(Self, Vec<String>), DataError> {
         let mut columns = csv_reader::parse(text)?;
         check_names(&columns)?;
+        columns.periods_per_year = stated.value.unwrap_or(f64::NAN);
+        let left_out = drop_empty(&mut columns)?;
         let silent = drop_silent_volume(&mut columns);
         let market = Self::with_periods_per_year(columns, stated.value)?;
-        let mut notices: Vec<String> = check_splits(&market)?.into_iter().chain(silent).collect();
+        let mut notices: Vec<String> = left_out.into_iter().chain(check_splits(&market)?).chain(silent).collect();
         notices.extend(check_ranges(&market)?);
         if let Some(fault) = market.open_basis_fault() {
             return Err(DataError::new("value_invalid", format!("{fault}; {OPEN_BASIS_HINT}")));
