@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,3 +61,17 @@ def of(stated: Sequence[str], option: str | None) -> FileZone:
         zone_of(name)
         return FileZone(name, tuple(stated))
     return FileZone(None, tuple(stated))
+
+
+def states_utc(text: str) -> bool:
+    """Return whether a text states that times are UTC; refuse an offset.
+
+    Raises:
+        OpenOutcryError: `date_invalid`: the times have an offset such as GMT-5.
+    """
+    match = re.search(r"\b(?:utc|gmt)\b\s*([+-]\s*\d+)?", text, re.IGNORECASE)
+    if match is not None and match[1]:
+        required, received = "times in UTC, or a stated zone, are required", f"{match[0]!r} in the header"
+        keyword = 'tz="Etc/GMT+5" for GMT-5'
+        raise unstated(Question("date_invalid", required, received, keyword, "--tz Etc/GMT+5"))
+    return match is not None

@@ -83,20 +83,6 @@ def _each(table: TextTable) -> npt.NDArray[np.uint32]:
     return np.arange(len(table.rows), dtype=np.uint32)
 
 
-def _states_utc(text: str) -> bool:
-    """Return whether a text states that times are UTC; refuse an offset.
-
-    Raises:
-        OpenOutcryError: `date_invalid`: the times have an offset such as GMT-5.
-    """
-    match = re.search(r"\b(?:utc|gmt)\b\s*([+-]\s*\d+)?", text, re.IGNORECASE)
-    if match is not None and match[1]:
-        required, received = "times in UTC, or a stated zone, are required", f"{match[0]!r} in the header"
-        keyword = 'tz="Etc/GMT+5" for GMT-5'
-        raise unstated(Question("date_invalid", required, received, keyword, "--tz Etc/GMT+5"))
-    return match is not None
-
-
 def _check_size(n_bars: int, n_symbols: int, n_columns: int) -> None:
     if n_bars * n_symbols * n_columns > _MOST_CELLS:
         message = f"at most {_MOST_CELLS} cells are required; received {n_bars} bars x {n_symbols} symbols"
@@ -260,7 +246,7 @@ class _Reader:
             order=self._options.date_order,
             date_format=self._options.date_format,
             zone=zone.name,
-            is_utc=zone.name is None and _states_utc(" ".join([name, *table.preamble])),
+            is_utc=zone.name is None and file_zone.states_utc(" ".join([name, *table.preamble])),
         )
         lines = [table.lines[row] for row in texts.first_rows().tolist()]
         found = date_text.parse(list(texts.values), lines, options, column=name or "date", clocks=clocks)

@@ -1,0 +1,65 @@
+"""What the numbers of a file are: account values, returns or percentages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from openoutcry import openoutcry_py as native
+from openoutcry.data.readers.questions import Question, unstated
+from openoutcry.data.readers.return_file import ReturnTable
+from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.scoring.return_dates import varies_as_percent
+
+# Returns are below this value and equity is above it, except after large losses, where `--csv` is required.
+_BETWEEN = 0.5
+_HINT = "for returns such as 0.012"
+
+
+def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> str:
+    """Return `equity` or `returns` for a table of which it is clear.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it must be stated.
+    """
+    if table.unsigned:
+        named = f"{table.unsigned[0]!r}, which says percent, and no percent signs"
+        raise _unstated(path, "`returns` or `percent`", named, "percent")
+    if table.signed:
+        return "returns"
+    lowest = min(float(values.min()) for values in table.series.values())
+    highest = max(float(values.max()) for values in table.series.values())
+    received = f"values from {lowest:g} to {highest:g}"
+    if lowest > _BETWEEN:
+        return "equity"
+    if lowest < -1.0:
+        raise _unstated(path, "`percent` or `returns`", f"{received}, and no return is below -1", "percent")
+    if lowest < 0.0 and _varies(table, periods_per_year):
+        raise _unstated(path, "`percent` or `returns`", f"{received}, which vary as percentages do", "percent")
+    if highest >= _BETWEEN or lowest >= 0.0:
+        raise _unstated(path, "`equity`, `returns` or `percent`", f"{received}, which fit them", "returns")
+    return "returns"
+
+
+def check_signs(path: Path, table: ReturnTable, kind: str) -> None:
+    """Refuse account values with percent signs.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: `kind` is `equity`.
+    """
+    if kind == "equity" and table.signed:
+        message = f"equity must be without percent signs; received {table.signed[0]!r} of '{path}'"
+        raise refusal("argument_invalid", f"{message}; hint: `--csv returns`")
+
+
+def _varies(table: ReturnTable, periods_per_year: float | None) -> bool:
+    """Return whether a series varies as percentages do."""
+    periods = periods_per_year
+    if periods is None and table.are_dates and not table.questions:
+        periods = native.inferred_periods_per_year(list(table.labels or ()))
+    return periods is not None and any(varies_as_percent(values, periods) for values in table.series.values())
+
+
+def _unstated(path: Path, kinds: str, received: str, option: str) -> OpenOutcryError:
+    required = f"`--csv` is required for '{path}': {kinds}"
+    keyword = _HINT if option == "returns" else "for percentages such as 1.2"
+    return unstated(Question("argument_invalid", required, received, keyword, f"--csv {option}"))

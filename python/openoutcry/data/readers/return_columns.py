@@ -1,0 +1,150 @@
+"""Columns of a table of returns: dates, times, agents and values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from openoutcry.data.readers import column_roles, period_text
+from openoutcry.data.readers.column_words import simple
+from openoutcry.data.readers.questions import Question, unstated
+from openoutcry.data.readers.return_numbers import is_number
+from openoutcry.data.readers.text_table import TextTable
+from openoutcry.errors import refusal
+
+_CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?", re.ASCII)
+# Numbers such as 202001 below these names are dates.
+_DATE_WORDS = ("date", "month", "period", "quarter", "yyyymm", "year", "time")
+_AGENT_WORDS = "agent strategy model fund portfolio account manager trader bot player algo id name agentid strategyid"
+_AGENTS = frozenset(_AGENT_WORDS.split())
+
+
+@dataclass
+class ReturnColumns:
+    """Positions of the columns of a table of returns.
+
+    Attributes:
+        date: Column of dates, or None.
+        clock: Column of times of day, or None.
+        label: Column of texts that are no dates, such as `w1`, or None.
+        agent: Column of the names of agents of a table with a row per date and agent, or None.
+        values: Columns of numbers by name.
+        unread: Names of the columns that are not read.
+    """
+
+    date: int | None = None
+    clock: int | None = None
+    label: int | None = None
+    agent: int | None = None
+    values: dict[str, int] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+
+def columns_of(table: TextTable, stated: Mapping[str, str], is_date: Callable[[str], bool]) -> ReturnColumns:
+    """Return the columns of a table with names.
+
+    Args:
+        table: The table.
+        stated: Name of the column of dates under `date`, if it is stated.
+        is_date: Whether a text has the form of a date.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the columns have no unique names. `missing_column`: several columns can be
+            the dates, or the values of a table with a row per date and agent.
+    """
+    found = ReturnColumns(date=_date(table, stated, is_date))
+    rest = [place for place in range(len(table.names)) if place != found.date]
+    if found.date is not None:
+        found.clock = _clock(table, rest, found.date)
+        rest = [place for place in rest if place != found.clock]
+    elif rest and not any(map(is_number, table.distinct(0).values)):
+        found.label = 0
+        rest = rest[1:]
+    for place in [place for place in rest if _are_row_numbers(table, place)] if len(rest) > 1 else []:
+        rest.remove(place)
+        found.unread.append(table.names[place])
+    found.agent = _agent(table, rest, found.date)
+    rest = [place for place in rest if place != found.agent]
+    names = [table.names[place] for place in rest]
+    if len(set(names)) < len(names) or not all(names) or not names:
+        raise refusal("argument_invalid", f"columns must have unique names; received {names}")
+    if found.agent is not None and len(names) > 1:
+        wanted = f"a table with a row per date and {table.names[found.agent]} must have one column of values"
+        hint = f"hint: keep {table.names[found.date or 0]}, {table.names[found.agent]} and {names[0]}"
+        raise refusal("argument_invalid", f"{wanted}; received {column_roles.listed(names)}; {hint}")
+    found.values = dict(zip(names, rest, strict=True))
+    return found
+
+
+def numbers_in(table: TextTable) -> dict[str, int]:
+    """Return the columns that begin with a number, by name."""
+    return {name: place for place, name in enumerate(table.names) if is_number(table.first(place))}
+
+
+def _date(table: TextTable, stated: Mapping[str, str], is_date: Callable[[str], bool]) -> int | None:
+    if "date" in stated:
+        name = stated["date"]
+        if name not in table.names:
+            listed = column_roles.listed(table.names)
+            raise refusal(
+                "missing_column", f"`--column` must name a column of the file; received {name!r}, not {listed}"
+            )
+        return table.names.index(name)
+    fitting = [place for place in range(len(table.names)) if _holds_dates(table, place, is_date)]
+    named = [place for place in fitting if column_roles.is_date_name(table.names[place])]
+    # Dates and an index without a name, or an epoch beside a readable date.
+    own = [place for place in named if simple(table.names[place]) in ("date", "datetime", "timestamp")]
+    for chosen in (own, named, fitting):
+        if len(chosen) == 1:
+            return chosen[0]
+    if not fitting:
+        return None
+    names = [table.names[place] for place in fitting]
+    required, received = "it must be clear which column holds the dates", column_roles.listed(names)
+    keyword, option = f'columns={{"date": "{names[0]}"}}', f"--column date={names[0]}"
+    raise unstated(Question("missing_column", required, received, keyword, option))
+
+
+def _holds_dates(table: TextTable, place: int, is_date: Callable[[str], bool]) -> bool:
+    name, first = table.names[place], table.first(place).strip()
+    if column_roles.can_be_years(name) and period_text.are_years(table.distinct(place).values):
+        return True
+    if not is_date(first):
+        return False
+    key = simple(name)
+    is_named = column_roles.is_date_name(name) or any(word in key for word in _DATE_WORDS)
+    return is_named or not is_number(first)
+
+
+def _clock(table: TextTable, rest: Sequence[int], date: int) -> int | None:
+    """Return the column of times of day beside a column of days."""
+    if ":" in table.first(date):
+        return None
+    found = [place for place in rest if all(_CLOCK.fullmatch(text.strip()) for text in table.distinct(place).values)]
+    return found[0] if len(found) == 1 else None
+
+
+def _are_row_numbers(table: TextTable, place: int) -> bool:
+    """Return whether a column without a name counts the rows."""
+    if not column_roles.is_date_name(table.names[place]) or simple(table.names[place]) == "date":
+        return False
+    texts = [text.strip() for text in table.column(place)]
+    return any(texts == [str(row + start) for row in range(len(texts))] for start in (0, 1))
+
+
+def _agent(table: TextTable, rest: Sequence[int], date: int | None) -> int | None:
+    """Return the column of names of a table with a row per date and agent."""
+    if date is None:
+        return None
+    repeats = len(table.distinct(date).used().values) < len(table.rows)
+    named = [place for place in rest if _names_agents(table.names[place])]
+    texts = [place for place in rest if not is_number(table.first(place))]
+    if len(texts) == 1 and len(rest) > 1 and (repeats or texts == named):
+        return texts[0]
+    # Agents can have numbers as names.
+    return named[0] if repeats and len(named) == 1 and not texts and len(rest) > 1 else None
+
+
+def _names_agents(name: str) -> bool:
+    return simple(name) in _AGENTS or column_roles.names_symbols(name)

@@ -1,0 +1,96 @@
+"""Numbers of the columns of a table of returns: decimal mark, percent signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.data.readers import column_roles, number_text
+from openoutcry.data.readers.text_table import TextTable
+from openoutcry.errors import refusal
+
+Array = npt.NDArray[np.float64]
+_PERCENT_NAME = re.compile(r"%|\b(pct|percent|percentage|prozent)\b", re.IGNORECASE)
+
+
+def decimal_mark(table: TextTable, places: Sequence[int], stated: str | None) -> str:
+    """Return the decimal mark of columns; see `number_text.decimal_mark`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a mark is stated for columns of numbers.
+    """
+    columns = [_without_signs(table.column(place)) for place in places if table.numbers(place) is None]
+    if stated is not None and not columns:
+        message = f"`decimal` must be left out for columns of numbers, which have no mark; received {stated!r}"
+        raise refusal("argument_invalid", message)
+    is_continental = table.delimiter == ";" or column_roles.are_continental(table.names)
+    return number_text.decimal_mark(columns, stated, is_continental=is_continental)
+
+
+def numbers_of(table: TextTable, places: Mapping[str, int], mark: str) -> tuple[dict[str, Array], list[str]]:
+    """Return the numbers of columns, and the names of those with percent signs.
+
+    `1.2%` is 0.012.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: a cell is no number, or only some cells of a column have a percent sign.
+            `argument_invalid`: a cell is empty.
+    """
+    numbers, signed = {}, []
+    for name, place in places.items():
+        found = table.numbers(place)
+        texts = table.column(place)
+        has_signs = found is None and _has_signs(texts, table.lines, name)
+        if found is None:
+            found = number_text.parse(_without_signs(texts) if has_signs else texts, table.lines, name, mark)
+        number_text.check_finite(found, table.lines, name)
+        if len(missing := np.flatnonzero(np.isnan(found))):
+            row = int(missing[0])
+            where = f"line {table.lines[row]}, column {name}"
+            hint = "hint: leave out the rows without a value, such as with `frame.dropna()`"
+            raise refusal("argument_invalid", f"{where} must be a finite number; received {texts[row]!r}; {hint}")
+        numbers[name] = hundredths(found) if has_signs else np.asarray(found, np.float64)
+        signed += [name] if has_signs else []
+    return numbers, signed
+
+
+def hundredths(values: Array) -> Array:
+    """Return percentages as fractions: 1.2 is the number written 0.012."""
+    return np.array([float(Decimal(repr(value)).scaleb(-2)) for value in values.tolist()], np.float64)
+
+
+def says_percent(name: str, unit: str) -> bool:
+    """Return whether the name or the unit of a column says percent."""
+    return any(_PERCENT_NAME.search(text.replace("_", " ")) is not None for text in (name, unit))
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, also with a percent sign."""
+    return number_text.is_numeric([_without_sign(text.strip())])
+
+
+def _has_signs(texts: Sequence[str], lines: Sequence[int], name: str) -> bool:
+    """Return whether all numbers of a column have a percent sign; refuse some."""
+    if "%" not in "\n".join(texts):
+        return False
+    for text, line in zip(texts, lines, strict=True):
+        if "%" not in text and not number_text.is_missing(text):
+            message = f"all cells of `{name}` must have a percent sign, or none; received {text!r} on line {line}"
+            raise refusal("field_unparsable", message)
+    return True
+
+
+def _without_signs(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts without one percent sign at their start or end."""
+    if "%" not in "\n".join(texts):
+        return texts
+    return [_without_sign(text.strip()) for text in texts]
+
+
+def _without_sign(text: str) -> str:
+    bare = text[:-1] if text.endswith("%") else text[1:] if text.startswith("%") else text
+    return bare.strip()
