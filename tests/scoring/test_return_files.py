@@ -244,3 +244,57 @@ def test_a_column_of_times_joins_the_days(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "returns.csv", index=False)
     found = read(tmp_path / "returns.csv")
     assert (list(found["agents"]), found["dates"][1]) == (["me"], "2022-01-03T01:00:00")
+
+
+REFUSED = {
+    "two digits": ("date,me\n{d:%m/%d/%y},-0.01\n", 'or date_format="%m/%d/%y", `--date-format'),
+    "months of two digits": ("when,me\n{d:%b-%y},-0.01\n", "`--date-format %b-%y`"),
+    "years and months": ("Year,Month,me\n{d:%Y},{d:%m},101.5\n", "received Year and Month; hint: join them"),
+    "one space": ("date me\n{d:%Y-%m-%d} 0.01\n", "a column of numbers is required; received date me; hint: cells are"),
+    "log returns": (
+        "date,log_return\n{d:%Y-%m-%d},-0.01\n",
+        "log returns by the name 'log_return'; hint: exp",
+    ),
+    "basis points": (
+        "date,me (bps)\n{d:%Y-%m-%d},-0.01\n",
+        "basis points by the name 'me (bps)'; hint: divide",
+    ),
+    "money": ("date,me\n{d:%Y-%m-%d},-412.5\n", "hint: divide basis points by 10,000, or profits in money"),
+    "weights": ("date,me,weight\n{d:%Y-%m-%d},101,0.6\n", "received weight, which is neither; hint: leave it out"),
+    "codes": ("date,me\n{d:%Y-%m-%d},-99.99\n", "received '-99.99', a code for none; hint: leave out"),
+}
+
+
+@pytest.mark.parametrize("form", REFUSED)
+def test_a_file_of_something_else_is_refused_with_what_to_type(tmp_path: Path, form: str) -> None:
+    (head, row), wanted = REFUSED[form][0].split("\n")[:2], REFUSED[form][1]
+    path = saved(tmp_path, "\n".join([head, *(row.format(d=day) for day in DAYS[:30])]) + "\n")
+    assert wanted in refused(path)
+
+
+@pytest.mark.parametrize("form", ["({:.3f}%)", "({:.3f})%", "\u2212{:.3f}%", "-{:.3f} %"])
+def test_negative_numbers_of_spreadsheets_are_read(tmp_path: Path, form: str) -> None:
+    cells = [form.format(-value) if value < 0 else f"{value:.3f}%" for value in TABLE["me"]]
+    path = saved(tmp_path, "\n".join(["date,me", *(f"{day},{cell}" for day, cell in zip(ISO, cells, strict=True))]))
+    assert read(path)["agents"]["me"].tolist() == [float(f"{value:.3f}e-2") for value in TABLE["me"]]
+
+
+def test_cumulative_returns_are_asked_for(tmp_path: Path) -> None:
+    cumulative = (1 + RETURNS["me"] - RETURNS["me"].mean()).cumprod() - 1
+    assert cumulative.min() < 0 < cumulative.max() < 0.5
+    path = tmp_path / "returns.csv"
+    cumulative.rename("me").rename_axis("date").to_csv(path)
+    assert "which changes by small steps as cumulative returns do" in refused(path)
+    caveat = "`me` changes by small steps, as cumulative returns do; hint: if it is cumulative"
+    assert caveat in printed(path, "--csv", "returns")["caveats"][0]
+    assert caveat in oo.score({"me": cumulative}).caveats[0]
+
+
+def test_percentages_given_as_returns_are_a_caveat() -> None:
+    small = TABLE["me"] / 4
+    assert "`me` varies by more than 300% a year; hint: divide it by 100" in oo.score({"me": small}).caveats[0]
+    assert oo.score({"me": small / 100}).caveats == ()
+    with pytest.raises(oo.OpenOutcryError, match="below -1 in `returns`; hint: divide percentages by 100"):
+        oo.score({"me": TABLE["me"]})
+    with pytest.warns(UserWarning, match="divide it by 100"):
+        oo.scoring.scorer.submit_returns("me", small)

@@ -276,7 +276,7 @@ def test_equity_and_returns_give_the_same_board(tmp_path: Path) -> None:
         ("date,a\n2020-01-01,0.1\n2020-01-02\n", "line 3 must have 2 fields; received 1"),
         ("date,a\n2020-01-01,-0.1\n2020-01-02,nan\n", "line 3, column a must be a finite number; received 'nan'"),
         ("date,a,a\n2020-01-01,-0.1,0\n2020-01-02,0,0\n", "must have unique names"),
-        ("date\n2020-01-01\n2020-01-02\n", "must have unique names"),
+        ("date\n2020-01-01\n2020-01-02\n", "a column of numbers is required; received date"),
         (
             "a\n0.1\n0.2\n",
             "`--csv` is required for .*: `equity`, `returns` or `percent`; received values from 0.1 to 0.2",
@@ -308,7 +308,7 @@ def test_invalid_options_are_refused(tmp_path: Path) -> None:
         ((path, "--csv", "x"), "`--csv` must be equity, returns or percent"),
         ((path, "--csv", "equity"), "equity must be above 0"),
         ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),
-        ((tmp_path / "x.txt",), "a file must be a record"),
+        ((tmp_path / "x.md",), "a file must be a record"),
         ((tmp_path / "x.json",), "`record` must be a readable file"),
     ):
         assert wanted in call("score", *words, code=2), words

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.data.readers.return_file import ReturnTable
 from openoutcry.errors import OpenOutcryError, refusal
-from openoutcry.scoring.return_dates import varies_as_percent
+from openoutcry.scoring.return_values import is_cumulative, varies_as_percent
 
 # Returns are below this value and equity is above it, except after large losses, where `--csv` is required.
 _BETWEEN = 0.5
 _HINT = "for returns such as 0.012"
+# No percentage is below this value.
+_LEAST_PERCENT = -100.0
 
 
 def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> str:
@@ -31,6 +37,10 @@ def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> s
     received = f"values from {lowest:g} to {highest:g}"
     if lowest > _BETWEEN:
         return "equity"
+    if lowest < _LEAST_PERCENT:
+        hint = "hint: divide basis points by 10,000, or profits in money by the account value before them"
+        wanted = f"returns, percentages or account values are required in '{path}'"
+        raise refusal("value_invalid", f"{wanted}; received {received}; {hint}")
     if lowest < -1.0:
         raise _unstated(path, "`percent` or `returns`", f"{received}, and no return is below -1", "percent")
     if lowest < 0.0 and _varies(table, periods_per_year):
@@ -38,6 +48,19 @@ def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> s
     if highest >= _BETWEEN or lowest >= 0.0:
         raise _unstated(path, "`equity`, `returns` or `percent`", f"{received}, which fit them", "returns")
     return "returns"
+
+
+def check_steps(path: Path, agents: Mapping[str, npt.NDArray[np.float64]]) -> None:
+    """Refuse series that change by small steps, as cumulative returns do.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: `--csv` must state that they are returns.
+    """
+    found = [name for name, values in agents.items() if is_cumulative(values)]
+    if found:
+        received = f"{found[0]!r}, which changes by small steps as cumulative returns do"
+        required = f"`--csv` is required for '{path}': `equity` after adding 1 to cumulative returns, or `returns`"
+        raise unstated(Question("argument_invalid", required, received, _HINT, "--csv returns"))
 
 
 def check_signs(path: Path, table: ReturnTable, kind: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,11 @@ _ACCOUNT = frozenset(
         *("exposure", "leverage", "turnover", "margin", "pnl", "fees", "commission", "returns", "return"),
     )
 )
+# Columns that are neither returns nor equity.
+_OTHERS = "position positions drawdown exposure leverage turnover margin weight weights signal fees commission trades"
+_NO_AGENT = frozenset(_OTHERS.split())
+_LOG = re.compile(r"\blog[ _-]?ret|\blogret", re.IGNORECASE)
+_POINTS = re.compile(r"(\b|_)(bps?|basis ?points?)(\b|_)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ def read_series(
     questions: list[Question] = []
     for path in paths:
         table = _read(path, options)
+        _check_names(path, [name for name in table.series if name not in sides])
         with asked(questions := [*questions, *table.questions]):
             files.append(_File(path, _as_returns(path, table, columns, periods_per_year)))
         notes += [f"{path.name}: {notice}" for notice in table.notices]
@@ -95,6 +102,8 @@ def read_series(
     if not agents:
         message = f"'{paths[0]}' must have at least one column of an agent; received {', '.join(series)}"
         raise refusal("argument_invalid", message)
+    if columns is None:
+        return_kind.check_steps(paths[0], agents)
     n_days = len(next(iter(agents.values())))
     if n_windows > n_days:
         raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
@@ -135,10 +144,21 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     if len(bar) > 1:
         hint = "hint: `openoutcry run --data FILE` for prices, or keep the date and the close"
         raise refusal("argument_invalid", f"{wanted}; received {', '.join(bar)} of one bar; {hint}")
+    logs = [name for name in names if _LOG.search(name) is not None]
+    if logs:
+        hint = "hint: exp(r) - 1 of each is simple, or rename the column if they are simple"
+        raise refusal("argument_invalid", f"{wanted}; received log returns by the name {logs[0]!r}; {hint}")
+    points = [name for name in names if _POINTS.search(name) is not None]
+    if points:
+        hint = "hint: divide by 10,000, or rename the column if they are returns"
+        raise refusal("argument_invalid", f"{wanted}; received basis points by the name {points[0]!r}; {hint}")
     account = [name for name in names if simple(name) in _ACCOUNT]
     if len(account) > 1:
         hint = f"hint: keep the date and one column, such as {account[0]}; `--cash NAME` for a column of cash returns"
         raise refusal("argument_invalid", f"{wanted}; received {', '.join(account)} of one account; {hint}")
+    other = [name for name in names if simple(name) in _NO_AGENT]
+    if other and len(names) > 1:
+        raise refusal("argument_invalid", f"{wanted}; received {other[0]}, which is neither; hint: leave it out")
 
 
 def _check_dates(one: _File, other: _File) -> None:

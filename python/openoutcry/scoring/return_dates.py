@@ -15,10 +15,6 @@ from openoutcry.data.label_dates import check_label_order, check_order, in_row_o
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
-# A volatility of 300 % a year is beyond that of any asset or usual leverage. Few returns do not show theirs.
-_MOST_VOLATILITY, _LEAST_RETURNS = 3.0, 20
-# Returns of most bars are at most 100 %, and some bar has less than 50 %.
-_MOST_TYPICAL, _MOST_LEAST = 1.0, 0.5
 _HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
 
 
@@ -81,23 +77,6 @@ def check_cash(rates: Array, periods_per_year: float) -> None:
     if len(found := np.flatnonzero(np.isfinite(rates) & (np.abs(rates) > most))):
         message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
         raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
-
-
-def check_not_prices(name: str, returns: Array) -> None:
-    """Refuse prices, or account values, given as returns of each bar."""
-    known = returns[np.isfinite(returns)]
-    if len(known) and (np.median(known) > _MOST_TYPICAL or known.min() > _MOST_LEAST):
-        received = f"values from {known.min():g} to {known.max():g}, which look like prices"
-        hint = "hint: `prices.pct_change().dropna()`, or `--csv equity` for a file"
-        raise refusal("value_invalid", f"`{name}` must be simple returns of each bar; received {received}; {hint}")
-
-
-def varies_as_percent(returns: Array, periods_per_year: float) -> bool:
-    """Return whether returns vary as percentages do that are taken for fractions."""
-    known = returns[np.isfinite(returns)]
-    if len(known) < _LEAST_RETURNS:
-        return False
-    return bool(np.std(known, ddof=1) * np.sqrt(periods_per_year) > _MOST_VOLATILITY)
 
 
 def score_run(returns: Sequence[float] | Array, n_trials: int = 0) -> str:

@@ -34,6 +34,8 @@ _ABBREVIATIONS = {"EST": -5, "EDT": -4}
 LONGEST = 48
 _TWO_DIGITS = re.compile(r"\d\d?([-./ ])(?:\d\d?|(?P<name>[A-Za-z]{3}))\1\d\d", re.ASCII)
 
+_SHORT_MONTH = re.compile(r"[A-Za-z]{3}[-/' ]\d\d", re.ASCII)
+
 
 def looks_like_date(text: str) -> bool:
     """Return whether a text is a date, a month, a quarter or an epoch time."""
@@ -75,6 +77,11 @@ def _form_refusal(text: str, column: str, line_of: dict[str, int]) -> OpenOutcry
         required = f"`{column}` on line {line} must have a year of four digits, or `date_format`"
         keyword, option = f'date_format="{day_first}"{others}', f"--date-format {day_first}"
         return unstated(Question("date_invalid", required, repr(text), keyword, option))
+    if _SHORT_MONTH.fullmatch(text) is not None:
+        written = f"%b{text[3]}%y"
+        required = f"`{column}` on line {line} must have a year of four digits, or `date_format`"
+        keyword = f'date_format="{written}" for months of years of two digits'
+        return unstated(Question("date_invalid", required, repr(text), keyword, f"--date-format {written}"))
     hint = "hint: dates such as 2024-01-31, 31.01.2024, 2024-01-31 09:30:00, 2024-01 and epoch times are read, and"
     hint += ' other forms with date_format="%d-%b-%y", `--date-format %d-%b-%y`'
     if re.fullmatch(r"\d{5}(\.0*)?", text):

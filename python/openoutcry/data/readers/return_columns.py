@@ -14,6 +14,9 @@ from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
 _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?", re.ASCII)
+# Dates with a year of two digits, such as 1/31/24, 31-Jan-24 and Jan-24.
+_SHORT_DATE = re.compile(r"\d\d?([-./ ])(\d\d?|[A-Za-z]{3})\1\d\d|[A-Za-z]{3}[-/' ]\d\d", re.ASCII)
+_PARTS, _YEARS = ("month", "quarter", "week", "day", "mon", "qtr"), ("year", "yr", "years", "jahr")
 # Numbers such as 202001 below these names are dates.
 _DATE_WORDS = ("date", "month", "period", "quarter", "yyyymm", "year", "time")
 _AGENT_WORDS = "agent strategy model fund portfolio account manager trader bot player algo id name agentid strategyid"
@@ -67,7 +70,11 @@ def columns_of(table: TextTable, stated: Mapping[str, str], is_date: Callable[[s
     found.agent = _agent(table, rest, found.date)
     rest = [place for place in rest if place != found.agent]
     names = [table.names[place] for place in rest]
-    if len(set(names)) < len(names) or not all(names) or not names:
+    if not names:
+        received = column_roles.listed(table.names)
+        hint = "hint: cells are separated by commas, semicolons, tabs or bars"
+        raise refusal("argument_invalid", f"a column of numbers is required; received {received}; {hint}")
+    if len(set(names)) < len(names) or not all(names):
         raise refusal("argument_invalid", f"columns must have unique names; received {names}")
     if found.agent is not None and len(names) > 1:
         wanted = f"a table with a row per date and {table.names[found.agent]} must have one column of values"
@@ -92,6 +99,7 @@ def _date(table: TextTable, stated: Mapping[str, str], is_date: Callable[[str], 
             )
         return table.names.index(name)
     fitting = [place for place in range(len(table.names)) if _holds_dates(table, place, is_date)]
+    _check_parts([table.names[place] for place in fitting], table.names)
     named = [place for place in fitting if column_roles.is_date_name(table.names[place])]
     # Dates and an index without a name, or an epoch beside a readable date.
     own = [place for place in named if simple(table.names[place]) in ("date", "datetime", "timestamp")]
@@ -106,12 +114,22 @@ def _date(table: TextTable, stated: Mapping[str, str], is_date: Callable[[str], 
     raise unstated(Question("missing_column", required, received, keyword, option))
 
 
+def _check_parts(dates: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse years beside a column of another part of a date."""
+    parts = [name for name in names if simple(name) in _PARTS and name not in dates]
+    years = [name for name in dates if simple(name) in _YEARS]
+    if parts and years and len(dates) == 1:
+        received, hint = f"{years[0]} and {parts[0]}", "hint: join them to one column of texts such as 2020-01"
+        raise refusal("argument_invalid", f"one column of dates is required; received {received}; {hint}")
+
+
 def _holds_dates(table: TextTable, place: int, is_date: Callable[[str], bool]) -> bool:
     name, first = table.names[place], table.first(place).strip()
     if column_roles.can_be_years(name) and period_text.are_years(table.distinct(place).values):
         return True
     if not is_date(first):
-        return False
+        # The reader of dates says how to state these.
+        return _SHORT_DATE.fullmatch(first) is not None
     key = simple(name)
     is_named = column_roles.is_date_name(name) or any(word in key for word in _DATE_WORDS)
     return is_named or not is_number(first)

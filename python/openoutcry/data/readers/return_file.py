@@ -24,7 +24,7 @@ from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
 # Ends of the names of files of tables.
-SUFFIXES = (".csv", ".tsv", ".parquet", ".feather", ".xlsx")
+SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".xlsx")
 _ARCHIVES = (".gz", ".zip", ".bz2", ".xz")
 _HAS_DELIMITER = re.compile(r"[,;\t|]")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+\s*%?", re.ASCII)
@@ -188,7 +188,9 @@ def _sorted(table: ReturnTable, lines: Sequence[int]) -> ReturnTable:
     for one, other in itertools.pairwise(order):
         if dates[one] == dates[other]:
             received = f"{dates[one]} on lines {lines[one]} and {lines[other]}"
-            raise refusal("date_order", f"dates must be unique; received {received}")
+            is_local = len(dates[one]) > len("2024-01-02") and not dates[one].endswith("Z")
+            hint = "write times with an offset, or in UTC" if is_local else "keep one row for each date"
+            raise refusal("date_order", f"dates must be unique; received {received}; hint: {hint}")
     series = {name: np.ascontiguousarray(values[order]) for name, values in table.series.items()}
     return replace(table, labels=tuple(dates[row] for row in order), series=series)
 

@@ -14,6 +14,11 @@ from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
+# Negative numbers of accountants, and the minus sign of typography.
+_PARENTHESES = re.compile(r"\(\s*([\d.,]+\s*%?)\s*\)(\s*%)?")
+_MINUS = "\u2212"
+# Codes of the data of French for a missing return.
+_CODES = re.compile(r"-(99\.99|999|999\.99)0*", re.ASCII)
 _PERCENT_NAME = re.compile(r"%|\b(pct|percent|percentage|prozent)\b", re.IGNORECASE)
 
 
@@ -23,7 +28,8 @@ def decimal_mark(table: TextTable, places: Sequence[int], stated: str | None) ->
     Raises:
         OpenOutcryError: `argument_invalid`: a mark is stated for columns of numbers.
     """
-    columns = [_without_signs(table.column(place)) for place in places if table.numbers(place) is None]
+    texts = [table.column(place) for place in places if table.numbers(place) is None]
+    columns = [_without_signs([_plain(text) for text in column]) for column in texts]
     if stated is not None and not columns:
         message = f"`decimal` must be left out for columns of numbers, which have no mark; received {stated!r}"
         raise refusal("argument_invalid", message)
@@ -43,7 +49,7 @@ def numbers_of(table: TextTable, places: Mapping[str, int], mark: str) -> tuple[
     numbers, signed = {}, []
     for name, place in places.items():
         found = table.numbers(place)
-        texts = table.column(place)
+        texts = [_plain(text) for text in table.column(place)] if found is None else table.column(place)
         has_signs = found is None and _has_signs(texts, table.lines, name)
         if found is None:
             found = number_text.parse(_without_signs(texts) if has_signs else texts, table.lines, name, mark)
@@ -53,6 +59,9 @@ def numbers_of(table: TextTable, places: Mapping[str, int], mark: str) -> tuple[
             where = f"line {table.lines[row]}, column {name}"
             hint = "hint: leave out the rows without a value, such as with `frame.dropna()`"
             raise refusal("argument_invalid", f"{where} must be a finite number; received {texts[row]!r}; {hint}")
+        if code := next((text for text in texts if _CODES.fullmatch(text.strip().rstrip("%"))), None):
+            hint = "hint: leave out the rows without a value"
+            raise refusal("field_unparsable", f"`{name}` must be returns; received {code!r}, a code for none; {hint}")
         numbers[name] = hundredths(found) if has_signs else np.asarray(found, np.float64)
         signed += [name] if has_signs else []
     return numbers, signed
@@ -70,7 +79,13 @@ def says_percent(name: str, unit: str) -> bool:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number, also with a percent sign."""
-    return number_text.is_numeric([_without_sign(text.strip())])
+    return number_text.is_numeric([_without_sign(_plain(text).strip())])
+
+
+def _plain(text: str) -> str:
+    """Return a text with a plain minus: `(1.2%)` is -1.2%."""
+    match = _PARENTHESES.fullmatch(text.strip())
+    return text.replace(_MINUS, "-") if match is None else f"-{match[1]}{match[2] or ''}"
 
 
 def _has_signs(texts: Sequence[str], lines: Sequence[int], name: str) -> bool:

@@ -1,0 +1,86 @@
+"""Values given as returns that are prices, percentages or cumulative returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.arguments import unmasked_array
+from openoutcry.errors import refusal
+
+Array = npt.NDArray[np.float64]
+# A volatility of 300 % a year is beyond that of any asset or usual leverage. Few returns do not show theirs.
+MOST_VOLATILITY, _LEAST_RETURNS = 3.0, 20
+# Steps of a sum are smaller than its spread; those of returns have twice their variance.
+_MOST_STEPS = 0.3
+# Returns of most bars are at most 100 %, and some bar has less than 50 %.
+_MOST_TYPICAL, _MOST_LEAST = 1.0, 0.5
+
+
+def numbers(name: str, values: Any, axes: tuple[int, ...]) -> Array:
+    """Return numbers of one of some numbers of dimensions as an array.
+
+    Raises:
+        OpenOutcryError: `shape_mismatch`: it has another shape, or is no array of numbers.
+    """
+    if hasattr(values, "columns"):
+        hint = "hint: pass a mapping, `{name: frame[name] for name in frame}`"
+        raise refusal("shape_mismatch", f"`{name}` must be an array or a series; received a data frame; {hint}")
+    array = unmasked_array(name, values)
+    if array.ndim not in axes or array.dtype.kind not in "fiu":
+        wanted = f"`{name}` must be an array of numbers in {' or '.join(map(str, axes))} dimensions"
+        raise refusal("shape_mismatch", f"{wanted}; received shape {array.shape} of {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def check_not_prices(name: str, returns: Array) -> None:
+    """Refuse prices, or account values, given as returns of each bar."""
+    known = returns[np.isfinite(returns)]
+    if len(known) and (np.median(known) > _MOST_TYPICAL or known.min() > _MOST_LEAST):
+        received = f"values from {known.min():g} to {known.max():g}, which look like prices"
+        hint = "hint: `prices.pct_change().dropna()`, or `--csv equity` for a file"
+        raise refusal("value_invalid", f"`{name}` must be simple returns of each bar; received {received}; {hint}")
+    if len(known) and known.min() < -1.0:
+        required = "finite returns over disjoint windows in order are required"
+        received = f"a return of {known.min():g} below -1 in `{name}`"
+        hint = "hint: divide percentages by 100, or `--csv percent` for a file"
+        raise refusal("submission_invalid", f"{required}; received {received}; {hint}")
+
+
+def varies_as_percent(returns: Array, periods_per_year: float) -> bool:
+    """Return whether returns vary as percentages do that are taken for fractions."""
+    known = returns[np.isfinite(returns)]
+    if len(known) < _LEAST_RETURNS:
+        return False
+    return bool(np.std(known, ddof=1) * np.sqrt(periods_per_year) > MOST_VOLATILITY)
+
+
+def is_cumulative(returns: Array) -> bool:
+    """Return whether values of both signs move in steps, as a sum of returns does."""
+    known = returns[np.isfinite(returns)]
+    if len(known) < _LEAST_RETURNS or not known.min() < 0.0 < known.max():
+        return False
+    return bool(np.var(np.diff(known)) < _MOST_STEPS * np.var(known))
+
+
+def doubts_of(series: Mapping[Any, Any], periods_per_year: float) -> tuple[str, ...]:
+    """Return the caveats of returns that may be percentages or cumulative.
+
+    Values that are no numbers have none.
+    """
+    doubts = []
+    for name, values in series.items():
+        rows = np.atleast_2d(np.asarray(values))
+        if rows.dtype.kind not in "fiu":
+            continue
+        floats = rows.astype(np.float64)
+        if any(varies_as_percent(row, periods_per_year) for row in floats):
+            hint = "hint: divide it by 100 if it holds percentages"
+            doubts.append(f"`{name}` varies by more than {MOST_VOLATILITY:.0%} a year; {hint}")
+        elif any(map(is_cumulative, floats)):
+            hint = "hint: if it is cumulative, score the returns of each bar"
+            doubts.append(f"`{name}` changes by small steps, as cumulative returns do; {hint}")
+    return tuple(doubts)
