@@ -12,6 +12,7 @@ import numpy as np
 from openoutcry.arguments import row_labels
 from openoutcry.data import columns
 from openoutcry.data.readers import date_text
+from openoutcry.data.readers.column_roles import is_date_name
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.questions import questions_of
 from openoutcry.errors import OpenOutcryError, refusal
@@ -43,6 +44,11 @@ def iso_dates(labels: Any) -> list[str] | None:
             raise
         message = f"{questions[0].required}; received {questions[0].received}; hint: write dates such as 2024-01-31"
         raise refusal(questions[0].slug, message) from error
+
+
+def names_dates(name: str) -> bool:
+    """Return whether a column name is that of dates, or of an index without a name."""
+    return is_date_name(name)
 
 
 def check_order(dates: Sequence[str]) -> None:
