@@ -18,6 +18,8 @@ from openoutcry.data.readers.questions import questions_of
 from openoutcry.errors import OpenOutcryError, refusal
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ?)?", re.ASCII)
+# Numbers of days such as 20240131, and of months such as 202401.
+_DIGITS = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?", re.ASCII)
 _HINT = "hint: sort all series by date, such as `returns.sort_index()`"
 
 
@@ -31,7 +33,10 @@ def iso_dates(labels: Any) -> list[str] | None:
         OpenOutcryError: `date_invalid`: a label is no date though the first one is, or the form is ambiguous.
     """
     if getattr(labels, "inferred_type", "") == "integer":
-        return None
+        # Others count the rows.
+        if not all(_DIGITS.fullmatch(str(label)) for label in labels):
+            return None
+        labels = list(map(str, labels))
     texts = _texts(labels)
     if not texts or (not _ISO.fullmatch(texts[0]) and not looks_like_date(texts[0])):
         return None

@@ -13,6 +13,7 @@ from openoutcry.arguments import check_same_rows, row_labels
 from openoutcry.data import columns
 from openoutcry.data.label_dates import check_label_order, check_order, in_row_order, iso_dates
 from openoutcry.errors import refusal
+from openoutcry.scoring.return_values import check_no_frame
 
 Array = npt.NDArray[np.float64]
 _HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
@@ -24,6 +25,8 @@ def dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
     Dates are ISO 8601 and strictly increasing. Stated labels that are no dates are returned as texts.
     """
     labelled = {str(name): values for name, values in series.items()}
+    for name, values in labelled.items():
+        check_no_frame(name, values)
     # A column of dates has the index of its frame.
     own = {} if row_labels(dates) is None else {"dates of the returns": dates}
     labels = check_same_rows(**labelled, **own)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.arguments import unmasked_array
+from openoutcry.data.label_dates import names_dates
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
@@ -26,14 +27,47 @@ def numbers(name: str, values: Any, axes: tuple[int, ...]) -> Array:
     Raises:
         OpenOutcryError: `shape_mismatch`: it has another shape, or is no array of numbers.
     """
-    if hasattr(values, "columns"):
-        hint = "hint: pass a mapping, `{name: frame[name] for name in frame}`"
-        raise refusal("shape_mismatch", f"`{name}` must be an array or a series; received a data frame; {hint}")
+    check_no_frame(name, values)
     array = unmasked_array(name, values)
     if array.ndim not in axes or array.dtype.kind not in "fiu":
         wanted = f"`{name}` must be an array of numbers in {' or '.join(map(str, axes))} dimensions"
         raise refusal("shape_mismatch", f"{wanted}; received shape {array.shape} of {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def check_no_frame(name: str, values: Any) -> None:
+    """Refuse a data frame, with what to type to score its columns.
+
+    Raises:
+        OpenOutcryError: `shape_mismatch`: it is one.
+    """
+    if hasattr(values, "columns"):
+        hint = f"hint: pass a mapping, {_mapping_of(values)}"
+        raise refusal("shape_mismatch", f"`{name}` must be an array or a series; received a data frame; {hint}")
+
+
+def _mapping_of(frame: Any) -> str:
+    """Return what to type to score the columns of a frame."""
+    is_pandas = hasattr(frame, "reset_index")
+    names = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    date = next((name for name in names if names_dates(name)), None)
+    others = [name for name in names if name != date]
+    texts = [name for name in others if _holds_text(frame[name])]
+    if len(others) == 2 and len(texts) == 1:
+        (value,) = (name for name in others if name not in texts)
+        index = "" if date is None else f'index="{date}", '
+        on = "columns" if is_pandas else "on"
+        return f'of `frame.pivot({index}{on}="{texts[0]}", values="{value}")`, a column per agent'
+    if is_pandas:
+        text = "" if date is None else f'`frame = frame.set_index("{date}")`, then '
+        return f"{text}`{{name: frame[name] for name in frame}}`"
+    if date is None:
+        return "`{name: frame[name] for name in frame.columns}`"
+    return f'`{{name: frame[name] for name in frame.columns if name != "{date}"}}` with `dates=frame["{date}"]`'
+
+
+def _holds_text(column: Any) -> bool:
+    return isinstance(next(iter(column), None), str)
 
 
 def check_not_prices(name: str, returns: Array) -> None:
