@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -329,3 +331,18 @@ def test_investing_com_in_other_languages_is_read(header: str) -> None:
             np.testing.assert_array_equal(table[:, 0], prices)
         assert dataset.volume is not None
         assert dataset.volume[0, 0] == 1.1e6
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d", "%Y-%m-%d 10:00", "%d %b %Y 10:00"])
+@pytest.mark.parametrize("row", [0, 4, 8])
+@pytest.mark.parametrize("is_stated", [False, True], ids=["known", "stated"])
+def test_a_row_without_a_date_is_refused(tmp_path: Path, form: str, row: int, is_stated: bool) -> None:
+    dates = [f"{pd.Timestamp(day):{form}}" for day in DAYS]
+    dates.insert(row, "")
+    path = tmp_path / "A.csv"
+    path.write_text("Date,Close\n" + "".join(f"{date},10{place}\n" for place, date in enumerate(dates)))
+    options = {"date_format": form.replace("10:00", "%H:%M")} if is_stated else {}
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.Dataset.from_csv(path, columns={"date": "Date", "close": "Close"}, **options)
+    assert refused.value.slug == "date_invalid"
+    assert "received ''" in str(refused.value)
