@@ -126,7 +126,7 @@ def test_row_numbers_are_no_agent(tmp_path: Path) -> None:
     RETURNS.rename_axis("date").reset_index().to_csv(tmp_path / "returns.csv")
     answer = printed(tmp_path / "returns.csv", "--benchmark", "SPY")
     assert [each["agent_id"] for each in answer["board"]["scores"]] == ["me"]
-    assert "returns.csv: row numbers are not read: column ''" in answer["notes"]
+    assert "returns.csv: columns not read: ''" in answer["notes"]
 
 
 def test_months_as_numbers_are_no_agent(tmp_path: Path) -> None:
@@ -142,7 +142,6 @@ def test_a_column_of_dates_that_is_not_clear_is_asked_for(tmp_path: Path) -> Non
     frame.to_csv(tmp_path / "trades.csv", index=False)
     assert "received opened,closed; hint: " in (text := refused(tmp_path / "trades.csv"))
     assert "`--column date=opened`" in text
-    frame.assign(opened=DAYS.strftime("%d/%m/%Y").where(DAYS.day < 0, "01/02/2022")).to_csv(tmp_path / "x.csv")
     both = saved(tmp_path, 'date,me\n01/02/2022,"1,234%"\n02/02/2022,"1,238%"\n03/02/2022,"2,235%"\n')
     assert "`--date-order dmy --decimal ,`" in refused(both)
     assert read(both, date_order="dmy", decimal=",")["agents"]["me"].tolist() == [0.01234, 0.01238, 0.02235]
@@ -261,6 +260,12 @@ REFUSED = {
     ),
     "money": ("date,me\n{d:%Y-%m-%d},-412.5\n", "hint: divide basis points by 10,000, or profits in money"),
     "weights": ("date,me,weight\n{d:%Y-%m-%d},101,0.6\n", "received weight, which is neither; hint: leave it out"),
+    "serial numbers": (
+        "date,me\n{d.year},-0.01\n".replace("{d.year}", "4{d:%m%d}"),
+        "a number of five digits is a date of",
+    ),
+    "agents without dates": ("agent,me\nbull,-0.01\n", "received 'bull' twice; hint: begin the rows with dates"),
+    "seeds": ("date,agent,seed,ret\n2022-01-03,{d:%d},1,-0.01\n", "received seed,ret; hint: keep date, agent and ret"),
     "codes": ("date,me\n{d:%Y-%m-%d},-99.99\n", "received '-99.99', a code for none; hint: leave out"),
 }
 
@@ -288,6 +293,16 @@ def test_cumulative_returns_are_asked_for(tmp_path: Path) -> None:
     caveat = "`me` changes by small steps, as cumulative returns do; hint: if it is cumulative"
     assert caveat in printed(path, "--csv", "returns")["caveats"][0]
     assert caveat in oo.score({"me": cumulative}).caveats[0]
+
+
+def test_gross_returns_are_no_equity(tmp_path: Path) -> None:
+    path = tmp_path / "returns.csv"
+    (1 + RETURNS).rename_axis("date").to_csv(path)
+    text = "'me' around 1, which changes by large steps as 1 + returns do; hint: for account values, `--csv equity`"
+    assert text in refused(path)
+    assert printed(path, "--csv", "equity")["board"]["scores"][0]["n_returns"] == 299
+    with pytest.raises(oo.OpenOutcryError, match=r"look like 1 [+] returns; hint: subtract 1"):
+        oo.score({"me": 1 + RETURNS["me"]})
 
 
 def test_percentages_given_as_returns_are_a_caveat() -> None:

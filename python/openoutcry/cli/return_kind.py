@@ -12,11 +12,15 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.data.readers.return_file import ReturnTable
 from openoutcry.errors import OpenOutcryError, refusal
-from openoutcry.scoring.return_values import is_cumulative, varies_as_percent
+from openoutcry.scoring.return_values import are_gross, is_cumulative, varies_as_percent
 
 # Returns are below this value and equity is above it, except after large losses, where `--csv` is required.
 _BETWEEN = 0.5
-_HINT = "for returns such as 0.012"
+_KEYWORDS = {
+    "equity": "for account values",
+    "percent": "for percentages such as 1.2",
+    "returns": "for returns such as 0.012",
+}
 # No percentage is below this value.
 _LEAST_PERCENT = -100.0
 
@@ -36,7 +40,11 @@ def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> s
     highest = max(float(values.max()) for values in table.series.values())
     received = f"values from {lowest:g} to {highest:g}"
     if lowest > _BETWEEN:
-        return "equity"
+        gross = next((name for name, values in table.series.items() if are_gross(values)), None)
+        if gross is None:
+            return "equity"
+        received = f"{gross!r} around 1, which changes by large steps as 1 + returns do"
+        raise _unstated(path, "`equity`, or `returns` after subtracting 1", received, "equity")
     if lowest < _LEAST_PERCENT:
         hint = "hint: divide basis points by 10,000, or profits in money by the account value before them"
         wanted = f"returns, percentages or account values are required in '{path}'"
@@ -60,7 +68,7 @@ def check_steps(path: Path, agents: Mapping[str, npt.NDArray[np.float64]]) -> No
     if found:
         received = f"{found[0]!r}, which changes by small steps as cumulative returns do"
         required = f"`--csv` is required for '{path}': `equity` after adding 1 to cumulative returns, or `returns`"
-        raise unstated(Question("argument_invalid", required, received, _HINT, "--csv returns"))
+        raise unstated(Question("argument_invalid", required, received, _KEYWORDS["returns"], "--csv returns"))
 
 
 def check_signs(path: Path, table: ReturnTable, kind: str) -> None:
@@ -84,5 +92,5 @@ def _varies(table: ReturnTable, periods_per_year: float | None) -> bool:
 
 def _unstated(path: Path, kinds: str, received: str, option: str) -> OpenOutcryError:
     required = f"`--csv` is required for '{path}': {kinds}"
-    keyword = _HINT if option == "returns" else "for percentages such as 1.2"
+    keyword = _KEYWORDS[option]
     return unstated(Question("argument_invalid", required, received, keyword, f"--csv {option}"))

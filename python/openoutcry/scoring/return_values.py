@@ -17,6 +17,7 @@ Array = npt.NDArray[np.float64]
 MOST_VOLATILITY, _LEAST_RETURNS = 3.0, 20
 # Steps of a sum are smaller than its spread; those of returns have twice their variance.
 _MOST_STEPS = 0.3
+_LEAST_GROSS, _MOST_GROSS = 0.5, 2.0
 # Returns of most bars are at most 100 %, and some bar has less than 50 %.
 _MOST_TYPICAL, _MOST_LEAST = 1.0, 0.5
 
@@ -73,6 +74,10 @@ def _holds_text(column: Any) -> bool:
 def check_not_prices(name: str, returns: Array) -> None:
     """Refuse prices, or account values, given as returns of each bar."""
     known = returns[np.isfinite(returns)]
+    if all(map(are_gross, np.atleast_2d(returns))):
+        received = f"values from {known.min():g} to {known.max():g}, which look like 1 + returns"
+        wanted = f"`{name}` must be simple returns of each bar"
+        raise refusal("value_invalid", f"{wanted}; received {received}; hint: subtract 1 of each")
     if len(known) and (np.median(known) > _MOST_TYPICAL or known.min() > _MOST_LEAST):
         received = f"values from {known.min():g} to {known.max():g}, which look like prices"
         hint = "hint: `prices.pct_change().dropna()`, or `--csv equity` for a file"
@@ -98,6 +103,14 @@ def is_cumulative(returns: Array) -> bool:
     if len(known) < _LEAST_RETURNS or not known.min() < 0.0 < known.max():
         return False
     return bool(np.var(np.diff(known)) < _MOST_STEPS * np.var(known))
+
+
+def are_gross(values: Array) -> bool:
+    """Return whether values around 1 move in steps as large as 1 + returns do."""
+    known = values[np.isfinite(values)]
+    if len(known) < _LEAST_RETURNS or not _LEAST_GROSS < known.min() < 1.0 < known.max() < _MOST_GROSS:
+        return False
+    return bool(np.var(np.diff(known)) > np.var(known))
 
 
 def doubts_of(series: Mapping[Any, Any], periods_per_year: float) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?", re.ASCII)
 # Dates with a year of two digits, such as 1/31/24, 31-Jan-24 and Jan-24.
 _SHORT_DATE = re.compile(r"\d\d?([-./ ])(\d\d?|[A-Za-z]{3})\1\d\d|[A-Za-z]{3}[-/' ]\d\d", re.ASCII)
 _PARTS, _YEARS = ("month", "quarter", "week", "day", "mon", "qtr"), ("year", "yr", "years", "jahr")
+_DATES = ("date", "datetime", "timestamp", "datum")
+_VALUES = ("ret", "equity", "nav", "value", "perf")
 # Numbers such as 202001 below these names are dates.
 _DATE_WORDS = ("date", "month", "period", "quarter", "yyyymm", "year", "time")
 _AGENT_WORDS = "agent strategy model fund portfolio account manager trader bot player algo id name agentid strategyid"
@@ -56,13 +58,17 @@ def columns_of(table: TextTable, stated: Mapping[str, str], is_date: Callable[[s
         OpenOutcryError: `argument_invalid`: the columns have no unique names. `missing_column`: several columns can be
             the dates, or the values of a table with a row per date and agent.
     """
-    found = ReturnColumns(date=_date(table, stated, is_date))
-    rest = [place for place in range(len(table.names)) if place != found.date]
+    fitting = [place for place in range(len(table.names)) if _holds_dates(table, place, is_date)]
+    found = ReturnColumns(date=_date(table, stated, fitting))
+    # Of several dates of a row, one is that of its return.
+    others = [] if found.date is None else [place for place in fitting if not is_number(table.first(place))]
+    found.unread = [table.names[place] for place in others if place != found.date]
+    rest = [place for place in range(len(table.names)) if place not in (found.date, *others)]
     if found.date is not None:
         found.clock = _clock(table, rest, found.date)
         rest = [place for place in rest if place != found.clock]
     elif rest and not any(map(is_number, table.distinct(0).values)):
-        found.label = 0
+        found.label = _label(table)
         rest = rest[1:]
     for place in [place for place in rest if _are_row_numbers(table, place)] if len(rest) > 1 else []:
         rest.remove(place)
@@ -78,7 +84,7 @@ def columns_of(table: TextTable, stated: Mapping[str, str], is_date: Callable[[s
         raise refusal("argument_invalid", f"columns must have unique names; received {names}")
     if found.agent is not None and len(names) > 1:
         wanted = f"a table with a row per date and {table.names[found.agent]} must have one column of values"
-        hint = f"hint: keep {table.names[found.date or 0]}, {table.names[found.agent]} and {names[0]}"
+        hint = f"hint: keep {table.names[found.date or 0]}, {table.names[found.agent]} and {_most_likely(names)}"
         raise refusal("argument_invalid", f"{wanted}; received {column_roles.listed(names)}; {hint}")
     found.values = dict(zip(names, rest, strict=True))
     return found
@@ -89,7 +95,22 @@ def numbers_in(table: TextTable) -> dict[str, int]:
     return {name: place for place, name in enumerate(table.names) if is_number(table.first(place))}
 
 
-def _date(table: TextTable, stated: Mapping[str, str], is_date: Callable[[str], bool]) -> int | None:
+def _most_likely(names: Sequence[str]) -> str:
+    """Return the name that is most likely that of returns or equity."""
+    return next((name for name in names if any(word in simple(name) for word in _VALUES)), names[-1])
+
+
+def _label(table: TextTable) -> int:
+    """Return the column of texts in the first place; refuse a text twice."""
+    texts = [text.strip() for text in table.column(0)]
+    if len(set(texts)) < len(texts):
+        twice = next(text for place, text in enumerate(texts) if text in texts[:place])
+        wanted = f"a row per agent must have a column of dates, or the texts of {table.names[0]!r} must be unique"
+        raise refusal("missing_column", f"{wanted}; received {twice!r} twice; hint: begin the rows with dates")
+    return 0
+
+
+def _date(table: TextTable, stated: Mapping[str, str], fitting: Sequence[int]) -> int | None:
     if "date" in stated:
         name = stated["date"]
         if name not in table.names:
@@ -98,7 +119,6 @@ def _date(table: TextTable, stated: Mapping[str, str], is_date: Callable[[str], 
                 "missing_column", f"`--column` must name a column of the file; received {name!r}, not {listed}"
             )
         return table.names.index(name)
-    fitting = [place for place in range(len(table.names)) if _holds_dates(table, place, is_date)]
     _check_parts([table.names[place] for place in fitting], table.names)
     named = [place for place in fitting if column_roles.is_date_name(table.names[place])]
     # Dates and an index without a name, or an epoch beside a readable date.
@@ -127,10 +147,11 @@ def _holds_dates(table: TextTable, place: int, is_date: Callable[[str], bool]) -
     name, first = table.names[place], table.first(place).strip()
     if column_roles.can_be_years(name) and period_text.are_years(table.distinct(place).values):
         return True
-    if not is_date(first):
-        # The reader of dates says how to state these.
-        return _SHORT_DATE.fullmatch(first) is not None
     key = simple(name)
+    if not is_date(first):
+        # The reader of dates says how to state these, and what a number is instead.
+        is_number_of = key in _DATES and is_number(first) and not _are_row_numbers(table, place)
+        return _SHORT_DATE.fullmatch(first) is not None or is_number_of
     is_named = column_roles.is_date_name(name) or any(word in key for word in _DATE_WORDS)
     return is_named or not is_number(first)
 

@@ -93,7 +93,7 @@ def read(path: Path, options: ReadOptions = NO_OPTIONS) -> ReturnTable:
     notices = [*found.notices]
     notices += ["numbers have a decimal comma"] if mark == "," else []
     notices += [f"percent signs in {', '.join(signed)}: 1% is read as 0.01"] if signed else []
-    notices += [f"row numbers are not read: column {name!r}" for name in columns.unread]
+    notices += [f"columns not read: {', '.join(map(repr, columns.unread))}"] if columns.unread else []
     unsigned = tuple(name for name in percent if name not in signed)
     found = replace(found, series=series, signed=tuple(signed), unsigned=unsigned, notices=tuple(notices))
     if questions:
@@ -220,5 +220,5 @@ def _by_agent(table: ReturnTable, agents: Sequence[str], lines: Sequence[int]) -
             raise refusal("shape_mismatch", f"all agents must have the same dates; received {received}; {hint}")
     series = {name: part.series[name] for name, part in parts.items()}
     signed, unsigned = (tuple(series) if names else () for names in (table.signed, table.unsigned))
-    notices = (*table.notices, f"a row per date and agent is read as {len(series)} agents")
+    notices = (*table.notices, f"a row per date and agent is read as agents: {', '.join(series)}")
     return ReturnTable(tuple(axis), True, series, signed, unsigned, notices)
