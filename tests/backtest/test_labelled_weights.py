@@ -108,6 +108,38 @@ def test_the_hint_for_other_labels_aligns_the_weights(weights: Any) -> None:
     assert bits(run(aligned).nav) == bits(run(WEIGHTS).nav)
 
 
+HOURS = pd.date_range("2024-01-02", periods=60, freq="h", tz="UTC")
+HOURLY = oo.Dataset.from_frame(
+    pd.DataFrame(100 + np.cumsum(WEIGHTS, axis=0), HOURS, list(MARKET.symbols)), periods_per_year=8760
+)
+OF_HOURS = pd.DataFrame(WEIGHTS, HOURS, list(HOURLY.symbols))
+LATER = OF_HOURS[-1:].set_axis(HOURS[-1:] + pd.Timedelta("9h"))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        OF_HOURS.tz_localize(None),
+        pd.concat([OF_HOURS, LATER]),
+        pd.concat([OF_HOURS, LATER]).tz_convert("America/New_York"),
+        pd.concat([OF_HOURS, LATER]).tz_convert("Asia/Tokyo").rename_axis("date").reset_index(),
+        pd.concat([OF_HOURS, LATER]).tz_localize(None).rename_axis("time").reset_index(),
+    ],
+    ids=["without a zone", "later", "later in New York", "later in Tokyo", "later without a zone"],
+)
+def test_the_hint_for_other_times_aligns_the_weights(weights: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.run_backtest(HOURLY, weights)
+    hint = str(refused.value).partition("hint: `")[2].partition("`")[0]
+    aligned = eval(hint, {"weights": weights, "dataset": HOURLY, "pd": pd})
+    assert bits(oo.run_backtest(HOURLY, aligned).nav) == bits(oo.run_backtest(HOURLY, WEIGHTS).nav)
+
+
+def test_times_of_another_zone_are_those_of_the_market() -> None:
+    same = oo.run_backtest(HOURLY, OF_HOURS.tz_convert("America/New_York"))
+    assert bits(same.nav) == bits(oo.run_backtest(HOURLY, WEIGHTS).nav)
+
+
 def test_missing_dates_hold_as_the_hint_says() -> None:
     with pytest.raises(oo.OpenOutcryError, match=r"the column `date` of `weights` must be .*which hold") as refused:
         run(DATED[5:])
@@ -121,12 +153,21 @@ def test_missing_dates_hold_as_the_hint_says() -> None:
 @pytest.mark.parametrize(
     ("weights", "wanted"),
     [
+        (FRAME.shift(3660, freq="D"), "hint: label the rows with the dates of the market, 2000-01-03 .. 2000-03-24"),
+        (pd.concat([DATED, LATE]).set_index("date").rename(lambda day: int(f"{day:%Y%m%d}")), "hint: label the rows"),
         (pd.concat([DATED, DATED[:1]]), "received 2000-01-03 twice; hint: keep one row for each date"),
         (DATED.drop(columns=MARKET.symbols[0]), "hint: add a column S000, with 0 for no position"),
         (pl.from_pandas(DATED)[5:], "hint: keep one row for each date of `dataset.dates`, with NaN"),
         (DATED.set_axis(FRAME.index[::-1]), "the index of `weights` must be `dataset.dates`; received 2000-03-24"),
     ],
-    ids=["a date twice", "a symbol missing", "polars without dates", "an index that contradicts the column"],
+    ids=[
+        "dates of another year",
+        "numbers with an extra date",
+        "a date twice",
+        "a symbol missing",
+        "polars without dates",
+        "an index that contradicts the column",
+    ],
 )
 def test_other_labels_are_refused_with_what_to_do(weights: Any, wanted: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=re.escape(wanted)):

@@ -58,15 +58,21 @@ class _Hints:
             return f'`weights.{self._sort}("{self._date}")`'
         return "`weights.sort_index()`" if self._date is None else f'`weights.sort_values("{self._date}")`'
 
-    def rows(self) -> str:
+    def rows(self, dates: Sequence[str]) -> str:
         """Return what leaves the dates of the market."""
         if not self._is_pandas:
             return f"keep one row for each date of `dataset.dates`, {_ROW}"
         indexed = self._weights if self._date is None else self._weights.set_index(self._date)
         text = "weights" if self._date is None else f'weights.set_index("{self._date}")'
-        text += "" if getattr(indexed.index, "tz", None) is None else ".tz_localize(None)"
-        dates = "list(dataset.dates)" if indexed.index.inferred_type == "string" else "pd.to_datetime(dataset.dates)"
-        return f"`{text}.reindex({dates})`, {_ROW}, or an array"
+        index, is_utc = indexed.index, dates[0].endswith("Z")
+        if index.inferred_type not in ("datetime64", "datetime", "date"):
+            # Labels of another form than those of the market would become NaN on every row.
+            if set(index).isdisjoint(dates):
+                return f"label the rows with dates such as {dates[0]}, or pass an array"
+            return f"`{text}.reindex(list(dataset.dates))`, {_ROW}, or an array"
+        if (getattr(index, "tz", None) is not None) != is_utc:
+            text += '.tz_localize("UTC")' if is_utc else ".tz_localize(None)"
+        return f"`{text}.reindex(pd.to_datetime(dataset.dates))`, {_ROW}, or an array"
 
 
 def _names(weights: Any) -> list[Any] | None:
@@ -146,7 +152,9 @@ def _check_dates(labels: Any, dates: Sequence[str], hints: _Hints) -> None:
     place = next((k for k, (ours, theirs) in enumerate(zip(dates, found, strict=False)) if ours != theirs), None)
     received = f"{len(found)} rows for {len(dates)} dates"
     received = received if place is None else f"{found[place]} for {dates[place]} at row {place}"
-    hint = hints.order() if sorted(found) == list(dates) else hints.rows()
+    hint = hints.order() if sorted(found) == list(dates) else hints.rows(dates)
+    if {label[:10] for label in found}.isdisjoint(date[:10] for date in dates):
+        hint = f"label the rows with the dates of the market, {dates[0]} .. {dates[-1]}, or pass an array"
     if twice := next((label for label, count in Counter(found).items() if count > 1), None):
         received, hint = f"{twice} twice", "keep one row for each date"
     wanted = f"{hints.labels()} of `weights` must be `dataset.dates`"
