@@ -266,7 +266,7 @@ REFUSED = {
     ),
     "agents without dates": ("agent,me\nbull,-0.01\n", "received 'bull' twice; hint: begin the rows with dates"),
     "seeds": ("date,agent,seed,ret\n2022-01-03,{d:%d},1,-0.01\n", "received seed,ret; hint: keep date, agent and ret"),
-    "codes": ("date,me\n{d:%Y-%m-%d},-99.99\n", "received '-99.99', a code for none; hint: leave out"),
+    "codes": ("date,me\n{d:%Y-%m-%d},-99.99\n", "received '-99.99' on line 2, a code for none; hint: leave out"),
 }
 
 

@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 _PARENTHESES = re.compile(r"\(\s*([\d.,]+\s*%?)\s*\)(\s*%)?")
 _MINUS = "\u2212"
 # Codes of the data of French for a missing return.
-_CODES = re.compile(r"-(99\.99|999|999\.99)0*", re.ASCII)
+_CODES = (-99.99, -999.0, -999.99)
 _PERCENT_NAME = re.compile(r"%|\b(pct|percent|percentage|prozent)\b", re.IGNORECASE)
 
 
@@ -29,7 +29,7 @@ def decimal_mark(table: TextTable, places: Sequence[int], stated: str | None) ->
         OpenOutcryError: `argument_invalid`: a mark is stated for columns of numbers.
     """
     texts = [table.column(place) for place in places if table.numbers(place) is None]
-    columns = [_without_signs([_plain(text) for text in column]) for column in texts]
+    columns = [_without_signs(_plain_texts(column)) for column in texts]
     if stated is not None and not columns:
         message = f"`decimal` must be left out for columns of numbers, which have no mark; received {stated!r}"
         raise refusal("argument_invalid", message)
@@ -49,7 +49,7 @@ def numbers_of(table: TextTable, places: Mapping[str, int], mark: str) -> tuple[
     numbers, signed = {}, []
     for name, place in places.items():
         found = table.numbers(place)
-        texts = [_plain(text) for text in table.column(place)] if found is None else table.column(place)
+        texts = _plain_texts(table.column(place)) if found is None else table.column(place)
         has_signs = found is None and _has_signs(texts, table.lines, name)
         if found is None:
             found = number_text.parse(_without_signs(texts) if has_signs else texts, table.lines, name, mark)
@@ -59,9 +59,10 @@ def numbers_of(table: TextTable, places: Mapping[str, int], mark: str) -> tuple[
             where = f"line {table.lines[row]}, column {name}"
             hint = "hint: leave out the rows without a value, such as with `frame.dropna()`"
             raise refusal("argument_invalid", f"{where} must be a finite number; received {texts[row]!r}; {hint}")
-        if code := next((text for text in texts if _CODES.fullmatch(text.strip().rstrip("%"))), None):
+        if len(rows := np.flatnonzero(np.isin(found, _CODES))):
+            received = f"{texts[int(rows[0])]!r} on line {table.lines[int(rows[0])]}, a code for none"
             hint = "hint: leave out the rows without a value"
-            raise refusal("field_unparsable", f"`{name}` must be returns; received {code!r}, a code for none; {hint}")
+            raise refusal("field_unparsable", f"`{name}` must be returns; received {received}; {hint}")
         numbers[name] = hundredths(found) if has_signs else np.asarray(found, np.float64)
         signed += [name] if has_signs else []
     return numbers, signed
@@ -69,7 +70,8 @@ def numbers_of(table: TextTable, places: Mapping[str, int], mark: str) -> tuple[
 
 def hundredths(values: Array) -> Array:
     """Return percentages as fractions: 1.2 is the number written 0.012."""
-    return np.array([float(Decimal(repr(value)).scaleb(-2)) for value in values.tolist()], np.float64)
+    texts = list(map(repr, values.tolist()))
+    return np.array([float(Decimal(text).scaleb(-2) if "e" in text else f"{text}e-2") for text in texts], np.float64)
 
 
 def says_percent(name: str, unit: str) -> bool:
@@ -80,6 +82,12 @@ def says_percent(name: str, unit: str) -> bool:
 def is_number(text: str) -> bool:
     """Return whether a text is a number, also with a percent sign."""
     return number_text.is_numeric([_without_sign(_plain(text).strip())])
+
+
+def _plain_texts(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts with a plain minus."""
+    joined = "\n".join(texts)
+    return [_plain(text) for text in texts] if "(" in joined or _MINUS in joined else texts
 
 
 def _plain(text: str) -> str:
