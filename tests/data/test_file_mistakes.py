@@ -346,3 +346,25 @@ def test_a_row_without_a_date_is_refused(tmp_path: Path, form: str, row: int, is
         oo.Dataset.from_csv(path, columns={"date": "Date", "close": "Close"}, **options)
     assert refused.value.slug == "date_invalid"
     assert "received ''" in str(refused.value)
+
+
+@pytest.mark.parametrize("header", ["Date,Close", "Day,Close", "Date,Close,Volume", "when,Close", "time,A,B"])
+def test_a_decimal_comma_that_splits_numbers_is_refused(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "A.csv"
+    names = header.split(",")[1:]
+    # The last number has the decimals: the others are whole.
+    cells = ",".join("100" for _ in names[1:])
+    rows = [f"{day},{cells + ',' if cells else ''}10{row},{5 + 9 * row:02}" for row, day in enumerate(DAYS)]
+    path.write_text("\n".join([header, *rows]) + "\n")
+    with pytest.raises(oo.OpenOutcryError, match="hint: write numbers with a decimal comma in quotes") as refused:
+        oo.Dataset.from_csv(path)
+    assert refused.value.slug == "field_unparsable"
+
+
+def test_an_index_without_a_name_is_no_split_number(tmp_path: Path) -> None:
+    path = tmp_path / "A.csv"
+    path.write_text("AAA,BBB\n" + "".join(f"{day},10{row},2{row}\n" for row, day in enumerate(DAYS)))
+    assert oo.Dataset.from_csv(path).close.tolist() == [[100.0 + row, 20.0 + row] for row in range(len(DAYS))]
+    rows = "".join(f"{row + 1},{day},10{row}\n" for row, day in enumerate(DAYS))
+    path.write_text(f"Date,Close\n{rows}")
+    assert oo.Dataset.from_csv(path).close.ravel().tolist() == [100.0 + row for row in range(len(DAYS))]
