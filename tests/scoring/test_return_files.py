@@ -225,6 +225,16 @@ def test_agents_can_have_numbers_as_names(tmp_path: Path) -> None:
     assert list(read(tmp_path / "returns.csv")["agents"]) == ["10", "20"]
 
 
+@pytest.mark.parametrize("head", ["date,,me", "date,me,"])
+def test_a_column_without_a_name_and_a_value_is_not_read(tmp_path: Path, head: str) -> None:
+    path = saved(tmp_path, "\n".join([head, *(head.replace("date", day).replace("me", "-0.01") for day in ISO)]))
+    assert list(read(path)["agents"]) == ["me"]
+
+
+def test_one_column_names_the_line_of_a_value(tmp_path: Path) -> None:
+    assert "`me` on line 5 must be a number" in refused(saved(tmp_path, "me\n\n0.01\n\nx\n0.01\n"))
+
+
 def test_one_column_with_a_decimal_comma_is_read(tmp_path: Path) -> None:
     path = saved(tmp_path, "me\n0,01\n-0,02\n0,0125\n")
     assert read(path)["agents"]["me"].tolist() == [0.01, -0.02, 0.0125]

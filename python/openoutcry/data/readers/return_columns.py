@@ -70,6 +70,7 @@ def columns_of(table: TextTable, stated: Mapping[str, str], is_date: Callable[[s
     elif rest and not any(map(is_number, table.distinct(0).values)):
         found.label = _label(table)
         rest = rest[1:]
+    rest = [place for place in rest if table.names[place] or table.first(place)]
     for place in [place for place in rest if _are_row_numbers(table, place)] if len(rest) > 1 else []:
         rest.remove(place)
         found.unread.append(table.names[place])

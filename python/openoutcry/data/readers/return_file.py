@@ -112,13 +112,14 @@ def _table(path: Path) -> TextTable:
     if table is not None:
         return table
     text, _ = text_of(content, path.name)
-    lines = [line for line in text.splitlines() if line.strip()]
+    found = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [line for _, line in found]
     if len(lines) < 3:
         message = f"a header and at least two rows are required; received {len(lines)} lines"
         raise refusal("argument_invalid", message)
     if _is_one_column(lines):
         cells = [[line.strip().strip('"')] for line in lines]
-        return TextTable([], cells, range(1, len(cells) + 1))
+        return TextTable([], cells, [number for number, _ in found])
     return text_table.parse(text)
 
 
