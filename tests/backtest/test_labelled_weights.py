@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import openoutcry as oo
 MARKET = oo.Dataset.synthetic(n_symbols=3, n_days=60, seed=2)
 WEIGHTS = np.random.default_rng(1).random((60, 3)) / 3
 FRAME = pd.DataFrame(WEIGHTS, index=pd.DatetimeIndex(MARKET.dates), columns=list(MARKET.symbols))
+DATED = FRAME.rename_axis("date").reset_index()
 OTHERS = {
     "reversed": FRAME[::-1],
     "shuffled": FRAME.sample(frac=1.0, random_state=0),
@@ -23,7 +25,6 @@ OTHERS = {
     "partial": FRAME[10:],
     "columns in another order": FRAME[FRAME.columns[::-1]],
     "a column missing": FRAME.iloc[:, :2],
-    "a column of dates": FRAME.reset_index(),
 }
 
 
@@ -52,11 +53,125 @@ def test_weights_with_other_labels_are_refused(door: Any, other: pd.DataFrame) -
         FRAME.set_axis(list(MARKET.dates)),
         FRAME.tz_localize("America/New_York"),
         pl.DataFrame(WEIGHTS, schema=list(MARKET.symbols)),
+        DATED,
+        FRAME.reset_index(),
+        DATED.assign(date=list(MARKET.dates)),
+        DATED.assign(date=[int(day.replace("-", "")) for day in MARKET.dates]),
+        DATED.assign(date=DATED["date"].dt.strftime("%d/%m/%Y")),
+        DATED.assign(date=DATED["date"].dt.tz_localize("America/New_York")),
+        DATED.rename(columns={"date": "Date"}),
+        DATED[::-1].sort_values("date"),
+        FRAME.set_axis([int(day.replace("-", "")) for day in MARKET.dates]),
+        pl.from_pandas(DATED),
+        pl.from_pandas(DATED).with_columns(pl.col("date").dt.date()),
+        pl.from_pandas(DATED).with_columns(pl.col("date").dt.strftime("%Y-%m-%d")),
+        pl.from_pandas(DATED).to_arrow(),
     ],
-    ids=["dates", "row numbers", "texts", "days of a zone", "polars"],
+    ids=[
+        *("dates", "row numbers", "texts", "days of a zone", "polars", "a column of dates", "a column named index"),
+        *("a column of texts", "a column of numbers", "day first", "a column of a zone", "Date", "sorted", "numbers"),
+        *("polars times", "polars days", "polars texts", "arrow"),
+    ],
 )
 def test_weights_with_the_labels_of_the_market_equal_the_array(door: Any, same: Any) -> None:
     assert bits(door(same).nav) == bits(run(WEIGHTS).nav)
+
+
+LATE = DATED[-1:].assign(date=pd.Timestamp("2099-01-01"))
+LONG = DATED.melt("date", var_name="symbol", value_name="weight")
+REPAIRED = {
+    "reversed": DATED[::-1],
+    "reversed, new rows": DATED[::-1].reset_index(drop=True),
+    "an index in reverse": FRAME[::-1],
+    "an extra date": pd.concat([DATED, LATE]),
+    "an extra date in the index": pd.concat([FRAME, LATE.set_index("date")]),
+    "an extra date of texts": pd.concat([FRAME, LATE.set_index("date")]).rename(lambda day: f"{day:%Y-%m-%d}"),
+    "an extra date of a zone": pd.concat([FRAME, LATE.set_index("date")]).tz_localize("UTC"),
+    "an extra symbol": DATED.assign(X=0.1),
+    "an extra symbol and an index": FRAME.assign(X=0.1),
+    "other order of symbols": DATED[["date", *MARKET.symbols[::-1]]],
+    "a row per date and symbol": LONG,
+    "polars reversed": pl.from_pandas(DATED).reverse(),
+    "polars with an extra symbol": pl.from_pandas(DATED).with_columns(X=0.1),
+    "polars with a row per date and symbol": pl.from_pandas(LONG),
+    "arrow reversed": pl.from_pandas(DATED).reverse().to_arrow(),
+    "arrow with an extra symbol": pl.from_pandas(DATED).with_columns(X=0.1).to_arrow(),
+}
+
+
+@pytest.mark.parametrize("weights", REPAIRED.values(), ids=REPAIRED)
+def test_the_hint_for_other_labels_aligns_the_weights(weights: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        run(weights)
+    hint = str(refused.value).partition("hint: `")[2].partition("`")[0]
+    aligned = eval(hint, {"weights": weights, "dataset": MARKET, "pd": pd})
+    assert bits(run(aligned).nav) == bits(run(WEIGHTS).nav)
+
+
+HOURS = pd.date_range("2024-01-02", periods=60, freq="h", tz="UTC")
+HOURLY = oo.Dataset.from_frame(
+    pd.DataFrame(100 + np.cumsum(WEIGHTS, axis=0), HOURS, list(MARKET.symbols)), periods_per_year=8760
+)
+OF_HOURS = pd.DataFrame(WEIGHTS, HOURS, list(HOURLY.symbols))
+LATER = OF_HOURS[-1:].set_axis(HOURS[-1:] + pd.Timedelta("9h"))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        OF_HOURS.tz_localize(None),
+        pd.concat([OF_HOURS, LATER]),
+        pd.concat([OF_HOURS, LATER]).tz_convert("America/New_York"),
+        pd.concat([OF_HOURS, LATER]).tz_convert("Asia/Tokyo").rename_axis("date").reset_index(),
+        pd.concat([OF_HOURS, LATER]).tz_localize(None).rename_axis("time").reset_index(),
+    ],
+    ids=["without a zone", "later", "later in New York", "later in Tokyo", "later without a zone"],
+)
+def test_the_hint_for_other_times_aligns_the_weights(weights: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.run_backtest(HOURLY, weights)
+    hint = str(refused.value).partition("hint: `")[2].partition("`")[0]
+    aligned = eval(hint, {"weights": weights, "dataset": HOURLY, "pd": pd})
+    assert bits(oo.run_backtest(HOURLY, aligned).nav) == bits(oo.run_backtest(HOURLY, WEIGHTS).nav)
+
+
+def test_times_of_another_zone_are_those_of_the_market() -> None:
+    same = oo.run_backtest(HOURLY, OF_HOURS.tz_convert("America/New_York"))
+    assert bits(same.nav) == bits(oo.run_backtest(HOURLY, WEIGHTS).nav)
+
+
+def test_missing_dates_hold_as_the_hint_says() -> None:
+    with pytest.raises(oo.OpenOutcryError, match=r"the column `date` of `weights` must be .*which hold") as refused:
+        run(DATED[5:])
+    hint = str(refused.value).partition("hint: `")[2].partition("`")[0]
+    aligned = eval(hint, {"weights": DATED[5:], "dataset": MARKET, "pd": pd})
+    held = WEIGHTS.copy()
+    held[:5] = np.nan
+    assert bits(run(aligned).nav) == bits(run(held).nav)
+
+
+@pytest.mark.parametrize(
+    ("weights", "wanted"),
+    [
+        (FRAME.shift(3660, freq="D"), "hint: label the rows with the dates of the market, 2000-01-03 .. 2000-03-24"),
+        (pd.concat([DATED, LATE]).set_index("date").rename(lambda day: int(f"{day:%Y%m%d}")), "hint: label the rows"),
+        (pd.concat([DATED, DATED[:1]]), "received 2000-01-03 twice; hint: keep one row for each date"),
+        (DATED.drop(columns=MARKET.symbols[0]), "hint: add a column S000, with 0 for no position"),
+        (pl.from_pandas(DATED)[5:], "hint: keep one row for each date of `dataset.dates`, with NaN"),
+        (DATED.set_axis(FRAME.index[::-1]), "the index of `weights` must be `dataset.dates`; received 2000-03-24"),
+    ],
+    ids=[
+        "dates of another year",
+        "numbers with an extra date",
+        "a date twice",
+        "a symbol missing",
+        "polars without dates",
+        "an index that contradicts the column",
+    ],
+)
+def test_other_labels_are_refused_with_what_to_do(weights: Any, wanted: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=re.escape(wanted)):
+        run(weights)
 
 
 @pytest.mark.parametrize("window", [None, (None, 50), ":", oo.Window(end=50)], ids=str)

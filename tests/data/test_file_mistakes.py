@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -329,3 +331,40 @@ def test_investing_com_in_other_languages_is_read(header: str) -> None:
             np.testing.assert_array_equal(table[:, 0], prices)
         assert dataset.volume is not None
         assert dataset.volume[0, 0] == 1.1e6
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d", "%Y-%m-%d 10:00", "%d %b %Y 10:00"])
+@pytest.mark.parametrize("row", [0, 4, 8])
+@pytest.mark.parametrize("is_stated", [False, True], ids=["known", "stated"])
+def test_a_row_without_a_date_is_refused(tmp_path: Path, form: str, row: int, is_stated: bool) -> None:
+    dates = [f"{pd.Timestamp(day):{form}}" for day in DAYS]
+    dates.insert(row, "")
+    path = tmp_path / "A.csv"
+    path.write_text("Date,Close\n" + "".join(f"{date},10{place}\n" for place, date in enumerate(dates)))
+    options = {"date_format": form.replace("10:00", "%H:%M")} if is_stated else {}
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.Dataset.from_csv(path, columns={"date": "Date", "close": "Close"}, **options)
+    assert refused.value.slug == "date_invalid"
+    assert "received ''" in str(refused.value)
+
+
+@pytest.mark.parametrize("header", ["Date,Close", "Day,Close", "Date,Close,Volume", "when,Close", "time,A,B"])
+def test_a_decimal_comma_that_splits_numbers_is_refused(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "A.csv"
+    names = header.split(",")[1:]
+    # The last number has the decimals: the others are whole.
+    cells = ",".join("100" for _ in names[1:])
+    rows = [f"{day},{cells + ',' if cells else ''}10{row},{5 + 9 * row:02}" for row, day in enumerate(DAYS)]
+    path.write_text("\n".join([header, *rows]) + "\n")
+    with pytest.raises(oo.OpenOutcryError, match="hint: write numbers with a decimal comma in quotes") as refused:
+        oo.Dataset.from_csv(path)
+    assert refused.value.slug == "field_unparsable"
+
+
+def test_an_index_without_a_name_is_no_split_number(tmp_path: Path) -> None:
+    path = tmp_path / "A.csv"
+    path.write_text("AAA,BBB\n" + "".join(f"{day},10{row},2{row}\n" for row, day in enumerate(DAYS)))
+    assert oo.Dataset.from_csv(path).close.tolist() == [[100.0 + row, 20.0 + row] for row in range(len(DAYS))]
+    rows = "".join(f"{row + 1},{day},10{row}\n" for row, day in enumerate(DAYS))
+    path.write_text(f"Date,Close\n{rows}")
+    assert oo.Dataset.from_csv(path).close.ravel().tolist() == [100.0 + row for row in range(len(DAYS))]

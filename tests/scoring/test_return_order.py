@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.cli.commands import app
 from openoutcry.cli.returns_csv import read_series
-from openoutcry.data.readers.date_text import DateOptions
+from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.scoring import multiple_testing, skill
 from openoutcry.scoring.scorer import submit_returns
 
@@ -161,7 +161,7 @@ def test_dates_of_a_file_have_any_form(tmp_path: Path, texts: list[str], options
     path = tmp_path / "returns.csv"
     rows = "".join(f"{text},{0.01 * (-1) ** row}\n" for row, text in enumerate(texts))
     path.write_text(f"date,a\n{rows}", encoding="utf-8")
-    found = read_series([path], None, (None, None), 1, DateOptions(**options))
+    found = read_series([path], None, (None, None), 1, ReadOptions(**options))
     assert (tuple(found["dates"]), list(found["agents"])) == (dates, ["a"])
 
 
@@ -173,7 +173,7 @@ def test_options_of_dates_are_options_of_files_of_returns(tmp_path: Path) -> Non
     undated = tmp_path / "undated.csv"
     undated.write_text("a\n0.1\n-0.1\n", encoding="utf-8")
     assert "options of dates must be left out with files" in str(command(undated, "--tz", "UTC").exception)
-    assert "`--decimal` must come with a file of prices" in str(command(path, "--decimal", ",").exception)
+    assert "`--symbol` must come with a file of prices" in str(command(path, "--symbol", "x").exception)
 
 
 @pytest.mark.parametrize("prices", [100 * (1 + RETURNS).cumprod(), 0.9 * (1 + RETURNS.abs()).cumprod()])

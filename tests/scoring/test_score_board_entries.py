@@ -17,7 +17,7 @@ from openoutcry.audits.score_attacks.attack_markets import forged
 from openoutcry.cli.board_entries import read_entries
 from openoutcry.cli.commands import app
 from openoutcry.cli.returns_csv import read_series
-from openoutcry.data.readers.date_text import DateOptions
+from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.records.keys import public_key
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
@@ -316,7 +316,7 @@ def test_ambiguous_dates_are_asked_for(tmp_path: Path) -> None:
     path.write_text("date,a\n01/02/2020,0.1\n02/02/2020,-0.2\n03/02/2020,0.1\n", encoding="utf-8")
     with pytest.raises(oo.OpenOutcryError, match=r"is ambiguous; hint: .*`--date-order dmy`"):
         read_series([path], None, (None, None), 1)
-    found = read_series([path], None, (None, None), 1, DateOptions(order="dmy"))
+    found = read_series([path], None, (None, None), 1, ReadOptions(date_order="dmy"))
     assert found["dates"] == ("2020-02-01", "2020-02-02", "2020-02-03")
 
 
@@ -324,7 +324,7 @@ def test_csv_files_without_dates_and_records_cannot_be_combined(tmp_path: Path) 
     one = write(tmp_path / "one.csv", {"a": [0.1, -0.2, 0.1]})
     two = tmp_path / "two.csv"
     two.write_text("b\n0.1\n-0.2\n0.1\n", encoding="utf-8")
-    assert f"must have a first column of dates; received '{two}' without one" in call("score", one, two, code=2)
+    assert f"must have a column of dates; received '{two}' without one" in call("score", one, two, code=2)
     (record,) = saved(tmp_path, a=entry("a"))
     assert "records and CSV files must be scored separately" in call("score", one, record, code=2)
     assert "`--public-key` must be left out for CSV files" in call("score", one, "--public-key", "00", code=2)

@@ -272,14 +272,17 @@ def test_equity_and_returns_give_the_same_board(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "wanted"),
     [
-        ("", "must have a header and at least two rows; received 0 lines"),
-        ("date,a\n2020-01-01,0.1\n2020-01-02\n", "line 3 of .* must have 2 cells; received 1"),
-        ("date,a\n2020-01-01,-0.1\n2020-01-02,nan\n", "line 3, column a of .* must be a finite number; received 'nan'"),
+        ("", "a header and at least two rows are required; received 0 lines"),
+        ("date,a\n2020-01-01,0.1\n2020-01-02\n", "line 3 must have 2 fields; received 1"),
+        ("date,a\n2020-01-01,-0.1\n2020-01-02,nan\n", "line 3, column a must be a finite number; received 'nan'"),
         ("date,a,a\n2020-01-01,-0.1,0\n2020-01-02,0,0\n", "must have unique names"),
-        ("date\n2020-01-01\n2020-01-02\n", "must have unique names"),
-        ("a\n0.1\n0.2\n", "`--csv` is required for .*: `equity` or `returns`; received values from 0.1 to 0.2"),
+        ("date\n2020-01-01\n2020-01-02\n", "a column of numbers is required; received date"),
+        (
+            "a\n0.1\n0.2\n",
+            "`--csv` is required for .*: `equity`, `returns` or `percent`; received values from 0.1 to 0.2",
+        ),
         ("a\n1\n-2\n", "`--csv` is required for"),
-        ("2020-01-01,-0.1\n2020-01-02,0.1\n2020-01-03,0\n", "the first line of .* must name the columns"),
+        ("2020-01-01,-0.1\n2020-01-02,0.1\n2020-01-03,0\n", "the first line must name the columns"),
         ("-0.1,0.2\n0.1,0\n0,0.1\n", "must name the columns; received '-0.1,0.2'; hint: begin the file"),
         ("Date,Open,Close,Volume\n2020-01-01,1,1,5\n2020-01-02,1,1,6\n", "received Open, Close, Volume of one bar"),
         ("date,a,high,low\n2020-01-01,1,1,5\n2020-01-02,1,1,6\n", "received high, low of one bar"),
@@ -302,10 +305,10 @@ def test_invalid_options_are_refused(tmp_path: Path) -> None:
         ((path, path), "received a second column `market`"),
         ((path, "--suite", "default"), "`--suite` must be left out for CSV files"),
         ((path, "--benchmark", "x"), "`--benchmark` must be one of market, a, b; received 'x'"),
-        ((path, "--csv", "x"), "`--csv` must be equity or returns"),
+        ((path, "--csv", "x"), "`--csv` must be equity, returns or percent"),
         ((path, "--csv", "equity"), "equity must be above 0"),
         ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),
-        ((tmp_path / "x.txt",), "a file must be a record"),
+        ((tmp_path / "x.md",), "a file must be a record"),
         ((tmp_path / "x.json",), "`record` must be a readable file"),
     ):
         assert wanted in call("score", *words, code=2), words

@@ -23,7 +23,8 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.returns_csv import digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
-from openoutcry.data.readers.date_text import DateOptions
+from openoutcry.data.readers.market_columns import ReadOptions
+from openoutcry.data.readers.return_file import is_return_file
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring.scorer import score as score_agents
@@ -78,7 +79,10 @@ def score(
     as_json: bool = typer.Option(False, "--json", help="Print the board as JSON, every number with its inputs."),
     attack: bool = typer.Option(False, "--attack", help="Run the attacks on the scorer instead."),
     columns: str | None = typer.Option(
-        None, "--csv", help="Content of the CSV columns: `equity` or `returns`.", show_default="detected"
+        None,
+        "--csv",
+        help="Content of the CSV columns: `equity`, `returns`, or `percent` for 1.2 of 1.2 %.",
+        show_default="detected",
     ),
     benchmark: str | None = typer.Option(None, help="CSV column with buy-and-hold."),
     cash: str | None = typer.Option(None, help="CSV column with cash; default: cash earns nothing."),
@@ -93,10 +97,9 @@ def score(
     if report is not None:
         checked_output_file(report)
     config = {"originals": original} if original else None
-    if any(path.suffix == ".csv" for path in files):
+    if any(map(is_return_file, files)):
         _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
-        series = read_series(files, columns, (benchmark, cash), windows, _date_options(reading))
-        result = _of_returns(files, series, reading.periods_per_year, n_trials=trials, config=config)
+        result = _of_returns(files, (columns, (benchmark, cash), windows), reading, n_trials=trials, config=config)
     else:
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
@@ -124,24 +127,33 @@ class _Result:
 
 
 def _of_returns(
-    files: Sequence[Path], series: Mapping[str, Any], periods_per_year: float | None, **settings: Any
+    files: Sequence[Path],
+    stated: tuple[str | None, tuple[str | None, str | None], int],
+    reading: Reading,
+    **settings: Any,
 ) -> _Result:
-    """Return the board of CSV files, and the origin of its returns per year."""
-    board = score_agents(**series, periods_per_year=periods_per_year, **settings)
-    origin = "from the dates" if periods_per_year is None else "as stated"
-    return _Result(board, tables={str(path): digest_of(path) for path in files}, periods_origin=origin)
+    """Return the board of files of returns, and the origin of its returns per year."""
+    periods, notes = reading.periods_per_year, list[str]()
+    series = read_series(files, *stated, _checked_options(reading), periods, notes)
+    board = score_agents(**series, periods_per_year=periods, **settings)
+    digests = {str(path): digest_of(path) for path in files}
+    origin = "from the dates" if periods is None else "as stated"
+    return _Result(board, entries=Entries((), tuple(notes)), tables=digests, periods_origin=origin)
 
 
-def _date_options(reading: Reading) -> DateOptions:
-    """Return the options that say how to read dates; refuse those of prices."""
+def _checked_options(reading: Reading) -> ReadOptions:
+    """Return the options that say how to read returns; refuse those of prices."""
     options = reading.options
-    others = replace(options, date_order=None, date_format=None, tz=None)
+    columns = options.columns
+    if isinstance(columns, Mapping) and (other := [role for role in columns if role != "date"]):
+        raise refusal("argument_invalid", f"`--column` must be date=NAME for files of returns; received {other[0]}=")
+    others = replace(options, columns=None, date_order=None, date_format=None, decimal=None, tz=None)
     Reading(others).refuse("files of returns")
-    return DateOptions(order=options.date_order, date_format=options.date_format, zone=options.tz)
+    return options
 
 
 def _check_csv(files: Sequence[Path], options: Mapping[str, Any]) -> None:
-    if others := [path for path in files if path.suffix != ".csv"]:
+    if others := [path for path in files if not is_return_file(path)]:
         message = f"records and CSV files must be scored separately; received '{others[0]}' with CSV files"
         raise refusal("argument_invalid", message)
     if given := [name for name, value in options.items() if value]:

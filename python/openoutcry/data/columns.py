@@ -47,7 +47,7 @@ def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
     return np.column_stack([np.asarray(column) for column in values.columns]) if is_arrow else values
 
 
-def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dates") -> None:
+def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
     """Check that the index of a pandas frame or series is the dates of the bars.
 
     An index of row numbers in order is no label. Arrays have none.
@@ -60,8 +60,8 @@ def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dat
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
         received = f"{len(labels)} rows for {len(dates)} dates"
         received = received if place is None else f"{labels[place]} for {dates[place]} at row {place}"
-        hint = f"hint: reindex `{name}` to `{wanted}`, or pass an array"
-        raise refusal("shape_mismatch", f"the index of `{name}` must be `{wanted}`; received {received}; {hint}")
+        hint = f"hint: reindex `{name}` to `dates`, or pass an array"
+        raise refusal("shape_mismatch", f"the index of `{name}` must be `dates`; received {received}; {hint}")
 
 
 def _check_own_labels(name: str, values: Any, texts: Sequence[str]) -> None:

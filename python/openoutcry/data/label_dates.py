@@ -12,11 +12,14 @@ import numpy as np
 from openoutcry.arguments import row_labels
 from openoutcry.data import columns
 from openoutcry.data.readers import date_text
+from openoutcry.data.readers.column_roles import is_date_name
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.questions import questions_of
 from openoutcry.errors import OpenOutcryError, refusal
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ?)?", re.ASCII)
+# Numbers of days such as 20240131, and of months such as 202401.
+_DIGITS = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?", re.ASCII)
 _HINT = "hint: sort all series by date, such as `returns.sort_index()`"
 
 
@@ -30,7 +33,10 @@ def iso_dates(labels: Any) -> list[str] | None:
         OpenOutcryError: `date_invalid`: a label is no date though the first one is, or the form is ambiguous.
     """
     if getattr(labels, "inferred_type", "") == "integer":
-        return None
+        # Others count the rows.
+        if not all(_DIGITS.fullmatch(str(label)) for label in labels):
+            return None
+        labels = list(map(str, labels))
     texts = _texts(labels)
     if not texts or (not _ISO.fullmatch(texts[0]) and not looks_like_date(texts[0])):
         return None
@@ -43,6 +49,11 @@ def iso_dates(labels: Any) -> list[str] | None:
             raise
         message = f"{questions[0].required}; received {questions[0].received}; hint: write dates such as 2024-01-31"
         raise refusal(questions[0].slug, message) from error
+
+
+def names_dates(name: str) -> bool:
+    """Return whether a column name is that of dates, or of an index without a name."""
+    return is_date_name(name)
 
 
 def check_order(dates: Sequence[str]) -> None:

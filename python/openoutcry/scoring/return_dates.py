@@ -13,10 +13,9 @@ from openoutcry.arguments import check_same_rows, row_labels
 from openoutcry.data import columns
 from openoutcry.data.label_dates import check_label_order, check_order, in_row_order, iso_dates
 from openoutcry.errors import refusal
+from openoutcry.scoring.return_values import check_no_frame
 
 Array = npt.NDArray[np.float64]
-# Returns of most bars are at most 100 %, and some bar has less than 50 %.
-_MOST_TYPICAL, _MOST_LEAST = 1.0, 0.5
 _HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
 
 
@@ -26,6 +25,8 @@ def dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
     Dates are ISO 8601 and strictly increasing. Stated labels that are no dates are returned as texts.
     """
     labelled = {str(name): values for name, values in series.items()}
+    for name, values in labelled.items():
+        check_no_frame(name, values)
     # A column of dates has the index of its frame.
     own = {} if row_labels(dates) is None else {"dates of the returns": dates}
     labels = check_same_rows(**labelled, **own)
@@ -79,15 +80,6 @@ def check_cash(rates: Array, periods_per_year: float) -> None:
     if len(found := np.flatnonzero(np.isfinite(rates) & (np.abs(rates) > most))):
         message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
         raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
-
-
-def check_not_prices(name: str, returns: Array) -> None:
-    """Refuse prices, or account values, given as returns of each bar."""
-    known = returns[np.isfinite(returns)]
-    if len(known) and (np.median(known) > _MOST_TYPICAL or known.min() > _MOST_LEAST):
-        received = f"values from {known.min():g} to {known.max():g}, which look like prices"
-        hint = "hint: `prices.pct_change().dropna()`, or `--csv equity` for a file"
-        raise refusal("value_invalid", f"`{name}` must be simple returns of each bar; received {received}; {hint}")
 
 
 def score_run(returns: Sequence[float] | Array, n_trials: int = 0) -> str:

@@ -17,14 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, checked_text, unmasked_array
+from openoutcry.arguments import checked_integer, checked_text
 from openoutcry.data.bar_counts import is_count
 from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.return_dates import caveats_of, check_cash, check_not_prices, dates_of, periods_of, score_run
+from openoutcry.scoring.return_dates import caveats_of, check_cash, dates_of, periods_of, score_run
+from openoutcry.scoring.return_values import check_not_prices, doubts_of, numbers
 from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
@@ -131,7 +132,8 @@ def score(
         config_json = json.dumps(settings, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise refusal("argument_invalid", f"`config` must be a JSON object; received one with {error}") from error
-    return Board.from_json(native.score_field([*submissions, *floor], config_json), _caveats(terms))
+    caveats = (*_caveats(terms), *_doubts(agents, terms))
+    return Board.from_json(native.score_field([*submissions, *floor], config_json), caveats)
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,14 @@ def _caveats(terms: _Terms) -> tuple[str, ...]:
         f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS) or is_count(notice)
     ]
     return *caveats_of(terms.dates, terms.periods_per_year), *of_markets
+
+
+def _doubts(agents: Any, terms: _Terms) -> tuple[str, ...]:
+    """Return the caveats of agents that are given as returns."""
+    series = {name: each for name, each in _series(agents, None).items() if not _is_submittable(each)}
+    if not series or (isinstance(agents, (list, tuple)) and any(map(_is_submittable, agents))):
+        return ()
+    return doubts_of(series, periods_of(terms.dates, terms.periods_per_year))
 
 
 def _submissions(agents: Any, terms: _Terms) -> list[Submission]:
@@ -334,7 +344,8 @@ def submit_returns(
     """
     dates = dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
     submission = _returns_of(agent_id, returns, windows, (benchmark, cash), dates, periods_per_year, in_sample_trials)
-    for caveat in caveats_of(dates, periods_per_year):
+    doubts = doubts_of({agent_id: returns}, periods_of(dates, periods_per_year))
+    for caveat in (*caveats_of(dates, periods_per_year), *doubts):
         warnings.warn(f"{agent_id}: {caveat}", stacklevel=2)
     return submission
 
@@ -348,7 +359,7 @@ def _returns_of(
     periods_per_year: float | None,
     in_sample_trials: int = 0,
 ) -> Submission:
-    table = np.atleast_2d(_numbers("returns", returns, (1, 2)))
+    table = np.atleast_2d(numbers("returns", returns, (1, 2)))
     check_not_prices("returns", table)
     n_days = table.shape[1]
     lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]
@@ -381,18 +392,7 @@ def _returns_of(
 
 
 def _daily(name: str, values: Any, n_days: int) -> Array:
-    series = _numbers(name, values, (1,))
+    series = numbers(name, values, (1,))
     if len(series) != n_days:
         raise refusal("shape_mismatch", f"`{name}` must have one return per day, {n_days}; received {len(series)}")
     return series
-
-
-def _numbers(name: str, values: Any, axes: tuple[int, ...]) -> Array:
-    if hasattr(values, "columns"):
-        hint = "hint: pass a mapping, `{name: frame[name] for name in frame}`"
-        raise refusal("shape_mismatch", f"`{name}` must be an array or a series; received a data frame; {hint}")
-    array = unmasked_array(name, values)
-    if array.ndim not in axes or array.dtype.kind not in "fiu":
-        wanted = f"`{name}` must be an array of numbers in {' or '.join(map(str, axes))} dimensions"
-        raise refusal("shape_mismatch", f"{wanted}; received shape {array.shape} of {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -230,7 +231,15 @@ def _lies(random: np.random.Generator) -> Outcome:
 
     def submission(lie: dict[str, Any]) -> Callable[[], Any]:
         terms: dict[str, Any] = {"periods_per_year": 252, "windows": [252] * 4} | lie
-        return lambda: score([honest, submit_returns("attacker", own, **terms)], config=FEW)
+
+        def attempt() -> Any:
+            # An attacker ignores that the volatility is implausible.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                attacker = submit_returns("attacker", own, **terms)
+            return score([honest, attacker], config=FEW)
+
+        return attempt
 
     p = naive_scorers.p_value(own - bad)
     return refusals([submission(lie) for lie in lies], ["rules_differ", "argument_invalid"], p < LEVEL, p)

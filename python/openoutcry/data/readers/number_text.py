@@ -47,7 +47,8 @@ _SHOWS_POINT = re.compile(rf"(?:{_SIGNS}\d{{1,3}}(?:,\d{{3}})+\.\d*{_SIGNS}(?:\n
 _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
 )
-_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}", re.ASCII)
+# No thousand begins with 0.
+_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d+,\d{4,}|0,\d+|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}", re.ASCII)
 # A file with a number of four digits has no mark between thousands.
 _UNGROUPED = re.compile(r"[1-9]\d{3,}([.,]\d*)?", re.ASCII)
 _DECIMAL_POINT = re.compile(
@@ -87,6 +88,7 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None, *,
     if stated not in (None, ".", ","):
         raise refusal("argument_invalid", f"`decimal` must be '.' or ','; received {stated!r}")
     if stated is not None:
+        _check_stated_mark(stated, columns)
         return stated
     has_comma = ""
     shows_comma = shows_point = ""
@@ -104,7 +106,7 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None, *,
             has_comma = has_comma or (text if "," in digits else "")
             if _DECIMAL_COMMA.fullmatch(digits):
                 shows_comma = shows_comma or digits
-            elif _DECIMAL_POINT.fullmatch(digits) and not re.fullmatch(r"\d{1,3}\.\d{3}", digits):
+            elif _DECIMAL_POINT.fullmatch(digits) and not re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", digits):
                 shows_point = shows_point or digits
     if shows_comma and shows_point:
         received = f"{shows_comma!r} and {shows_point!r}"
@@ -116,6 +118,16 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None, *,
             return "."
         raise _unstated_mark(f"{has_dots!r}, points before three digits only")
     return "," if shows_comma else "."
+
+
+def _check_stated_mark(stated: str, columns: Iterable[Sequence[str]]) -> None:
+    """Refuse a mark that numbers such as `0.012` contradict."""
+    other = re.compile(r"(?<![\d.,])0\.\d+" if stated == "," else r"(?<![\d.,])0,\d+", re.ASCII)
+    for column in columns:
+        found = other.search("\n".join(column))
+        if found is not None:
+            message = f"`decimal` must fit the numbers; received {stated!r} with {found[0][:_LONGEST]!r}"
+            raise refusal("argument_invalid", message)
 
 
 def _is_of_one_mark(column: Sequence[str]) -> bool:

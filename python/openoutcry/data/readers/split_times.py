@@ -105,7 +105,7 @@ def _parts(texts: Sequence[str]) -> tuple[list[str], list[str]] | None:
     lines = "\n".join(texts)
     if lines.count("\n") != len(texts) - 1:
         return None
-    if _LINES[mark].fullmatch(lines) is not None:
+    if _fit(_LINES[mark], lines):
         return _partitioned(texts, mark)
     joined = _JOINED["digits" if first.isdigit() else "name"]
     # Most files of days have no time at all.
@@ -121,7 +121,15 @@ def _parts_of_format(texts: Sequence[str], date_format: str) -> tuple[list[str],
     match, lines = _FORMAT.fullmatch(date_format), "\n".join(texts)
     if match is None or match["clock"] is None or lines.count("\n") != len(texts) - 1:
         return None
-    return _partitioned(texts, " ") if _FORMAT_LINES.fullmatch(lines) is not None else None
+    return _partitioned(texts, " ") if _fit(_FORMAT_LINES, lines) else None
+
+
+def _fit(pattern: re.Pattern[str], lines: str) -> bool:
+    """Return whether each line has a form.
+
+    An empty last line, behind the mark of a line, has none.
+    """
+    return not lines.endswith("\n") and pattern.fullmatch(lines) is not None
 
 
 def _partitioned(texts: Sequence[str], mark: str) -> tuple[list[str], list[str]]:
@@ -137,8 +145,8 @@ def _by_year(days: Sequence[str], date_format: str | None) -> tuple[Distinct, np
     lines = "\n".join(days)
     match = None if date_format is None else _FORMAT.fullmatch(date_format)
     form = "%Y.%Y" if date_format is None else match["day"] if match is not None else ""
-    is_first = form.startswith("%Y") and _YEAR_FIRST.fullmatch(lines) is not None
-    if not is_first and not (form.endswith("%Y") and _YEAR_LAST.fullmatch(lines) is not None):
+    is_first = form.startswith("%Y") and _fit(_YEAR_FIRST, lines)
+    if not is_first and not (form.endswith("%Y") and _fit(_YEAR_LAST, lines)):
         return Distinct(days, np.arange(len(days), dtype=np.uint32)), None
     years = np.fromiter(map(int, [day[:4] if is_first else day[-4:] for day in days]), np.int64, len(days))
     rest = of_texts([day[4:] if is_first else day[:-4] for day in days])

@@ -26,6 +26,8 @@ from openoutcry.errors import refusal
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 60
 _MOST_COLUMNS = 1 << 16
+# The digits behind a decimal mark.
+_FRACTION = re.compile(r"0\d{1,2}", re.ASCII)
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*\d[\d.,' \u00a0]*([eE][-+]?\d+)?[)%KMBT]?")
 
 
@@ -204,11 +206,31 @@ def _table(found: list[list[str]], numbers: list[int], width: int, delimiter: st
     if preamble and len(preamble[-1]) == width - 1 and rows and any(map(is_value, rows[0])):
         # A header is shorter by one than rows that end in a delimiter, or that begin with an index, as R writes it.
         head = preamble.pop()
-        rows.insert(0, [*head, ""] if all(not row[-1].strip() for row in rows) else ["", *head])
+        is_padded = all(not row[-1].strip() for row in rows)
+        if not is_padded:
+            _check_split_numbers(head, rows, lines)
+        rows.insert(0, [*head, ""] if is_padded else ["", *head])
         lines.insert(0, 1)
     before = [delimiter.join(row) for row in preamble]
     notes = _drop_footer(rows, lines, width, delimiter)
     return TextTable([], rows, lines, before, delimiter, notes)
+
+
+def _check_split_numbers(head: Sequence[str], rows: Sequence[list[str]], lines: Sequence[int]) -> None:
+    """Refuse rows that a decimal comma splits: `2024-01-02,101,05` below two names.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: dates are below a name of dates, or a field such as `05` is no number.
+    """
+    if not looks_like_date(rows[0][0].strip()) or looks_like_date(rows[0][1].strip()):
+        return
+    fraction = next((place for place, row in enumerate(rows) if _FRACTION.fullmatch(row[-1].strip())), None)
+    if not is_date_name(head[0]) and fraction is None:
+        return
+    line, received = lines[fraction or 0], ",".join(rows[fraction or 0])
+    message = f"line {line} must have {len(head)} fields, as the header has; received {received[:60]!r}"
+    hint = "hint: write numbers with a decimal comma in quotes, or separate the fields with semicolons"
+    raise refusal("field_unparsable", f"{message}; {hint}")
 
 
 def of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> TextTable:
