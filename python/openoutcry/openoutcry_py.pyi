@@ -663,6 +663,10 @@ class NumberColumn:
     """Numbers of a column that arrive in parts."""
 
     def __new__(cls, n_rows: int = 0) -> NumberColumn: ...
+    @property
+    def has_missing(self) -> bool:
+        """Whether a value is missing."""
+
     def push(self, values: _Vector | npt.NDArray[np.int64]) -> None:
         """Add the next values."""
 

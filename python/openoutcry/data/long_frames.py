@@ -32,42 +32,37 @@ def core_of(parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_y
     Raises:
         OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
     """
-    rows, first = LongRows(names), 0
+    rows = LongRows(names)
     for part in parts:
-        for name in rows.names:
-            rows.push_values(name, part[name], first)
-        dates = _distinct(part["date"])
-        rows.push_keys(dates, _distinct(part["symbol"]))
-        first += len(dates.places)
+        rows.push(part)
     return rows.market(periods_per_year)
 
 
 class LongRows:
-    """Rows of a long frame that arrive in parts.
-
-    Keys and columns may arrive at different times, and from different threads.
-    """
+    """Rows of a long frame that arrive in parts."""
 
     def __init__(self, names: Iterable[str], n_rows: int = 0) -> None:
         self._rows = native.LongRows(list(names))
         self._dates, self._symbols, self._n_rows = _Names("date"), _Names("symbol"), 0
-        # Names of the columns of values, and whether a value is missing.
-        self.names, self.has_missing = self._rows.names, False
-        self._columns = {name: native.NumberColumn(n_rows) for name in self.names}
+        self._columns = {name: native.NumberColumn(n_rows) for name in self._rows.names}
 
-    def push_keys(self, dates: Distinct, symbols: Distinct) -> None:
-        """Add rows without values; refuse the first value that is no date or symbol."""
+    @property
+    def has_missing(self) -> bool:
+        """Whether a value is missing."""
+        return any(column.has_missing for column in self._columns.values())
+
+    def push(self, part: dict[str, Any]) -> None:
+        """Add rows; refuse the first value that is no number, date or symbol."""
+        for name, column in self._columns.items():
+            # The core converts the usual integers.
+            values = part[name]
+            numbers = values if values.dtype == np.int64 else number_column(name, values, self._n_rows)
+            column.push(np.ascontiguousarray(numbers))
+        dates, symbols = _distinct(part["date"]), _distinct(part["symbol"])
         added = self._rows.push_keys(self._dates.keys(dates), self._symbols.keys(symbols))
         for names, found, places in ((self._dates, dates, added[0]), (self._symbols, symbols, added[1])):
             names.add(found, places, self._n_rows)
         self._n_rows += len(dates.places)
-
-    def push_values(self, name: str, values: Values, first_row: int) -> None:
-        """Add the next values of a column; refuse the first that is no number."""
-        # The core converts the usual integers.
-        numbers = values if values.dtype == np.int64 else number_column(name, values, first_row)
-        self.has_missing = self.has_missing or bool(np.isnan(numbers).any())
-        self._columns[name].push(np.ascontiguousarray(numbers))
 
     def market(self, periods_per_year: float | None) -> native.Dataset:
         """Return the market of the rows."""

@@ -65,6 +65,9 @@ fn undecodable(py: Python<'_>, bytes: &[u8], error: Utf8Error) -> PyErr {
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct NumberColumn {
     values: Vec<f64>,
+    /// Whether a value is missing.
+    #[pyo3(get)]
+    has_missing: bool,
 }
 
 #[pymethods]
@@ -75,7 +78,7 @@ impl NumberColumn {
         let mut values = Vec::new();
         // Room to pad the rows of a table; without it the column grows as usual, or fails there.
         values.try_reserve_exact(n_rows.saturating_add(n_rows / 16)).ok();
-        Self { values }
+        Self { values, has_missing: false }
     }
 
     /// Add the next values.
@@ -84,7 +87,10 @@ impl NumberColumn {
         match values {
             Numbers::Floats(part) => {
                 let part = part.as_slice().map_err(|_| refused())?;
-                py.detach(|| self.values.extend_from_slice(part));
+                py.detach(|| {
+                    self.has_missing |= part.iter().fold(false, |any, value| any | value.is_nan());
+                    self.values.extend_from_slice(part);
+                });
             }
             Numbers::Integers(part) => {
                 let part = part.as_slice().map_err(|_| refused())?;
@@ -175,13 +181,17 @@ fn numbered(py: Python<'_>, keys: Keys<'_>, n_known: &mut u32) -> PyResult<(Vec<
     let (Ok(places), Ok(numbers)) = (places.as_slice(), numbers.as_slice_mut()) else { return Err(refused()) };
     let number = || {
         let mut added = Vec::new();
-        let mut found = Vec::with_capacity(places.len());
-        if !numbers.contains(&u32::MAX) {
-            for place in places {
-                found.push(*numbers.get(*place as usize)?);
-            }
+        // A loop without a branch per row.
+        let most = places.iter().fold(0, |most, place| (*place).max(most)) as usize;
+        if most >= numbers.len() && !places.is_empty() {
+            return None;
+        }
+        // Most parts have no new value.
+        let mut found: Vec<u32> = places.iter().map(|place| numbers[*place as usize]).collect();
+        if !found.contains(&u32::MAX) {
             return Some((found, added));
         }
+        found.clear();
         for place in places {
             let number = numbers.get_mut(*place as usize)?;
             if *number == u32::MAX {

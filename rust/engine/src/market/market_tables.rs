@@ -67,8 +67,9 @@ impl MarketTables {
     }
 }
 
+/// Returns whether all cells hold, by a loop without a branch per cell.
 #[inline(always)]
-fn all(cells: &[f64], holds: impl Fn(f64) -> bool) -> bool {
+pub(crate) fn all(cells: &[f64], holds: impl Fn(f64) -> bool) -> bool {
     cells.iter().fold(true, |all, value| all & holds(*value))
 }
 

@@ -1,7 +1,8 @@
 //! Opens on another basis than the closes.
 //!
-//! One of them is adjusted for dividends or splits, and the other is not. The opens are then apart from the close before and, the other way, from the close of their bar, by the factor of
-//! the adjustment, on every bar before the dividend or the split.
+//! One of them is adjusted for dividends or splits, and the other is not. The opens are then apart from the close before
+//! and, the other way, from the close of their bar, by the factor of the adjustment, on every bar before the dividend or
+//! the split.
 
 use crate::market::dataset::Dataset;
 use crate::market::shown_numbers::significant;

@@ -4,6 +4,8 @@
 
 use crate::market::dataset::Dataset;
 use crate::market::shown_numbers::significant;
+use crate::vector::cpu_features::Arch;
+use crate::vector::dispatch::vectorized;
 
 /// A price this many times its neighbours, or that part, is likely a mistake.
 const FAR: f64 = 50.0;
@@ -83,7 +85,8 @@ impl Found {
 /// Returns notices of closes and opens far from their neighbours.
 pub(crate) fn price_jumps(market: &Dataset) -> Vec<String> {
     let mut found = Found::default();
-    for symbol in 0..market.n_symbols() {
+    let is_near = have_near_prices(market);
+    for symbol in (0..market.n_symbols()).filter(|symbol| !is_near[*symbol]) {
         found.add(market, symbol);
     }
     let hint = "hint: correct them in the file, or leave them empty: such returns are not real";
@@ -100,6 +103,34 @@ pub(crate) fn price_jumps(market: &Dataset) -> Vec<String> {
         notices.push(format!("{text}: {}; {hint}", listed(&found.units)));
     }
     notices
+}
+
+/// Returns for each symbol whether none of its prices can be far from another.
+///
+/// One pass over the tables spares most symbols of most markets the search.
+fn have_near_prices(market: &Dataset) -> Vec<bool> {
+    let width = market.tables.close.row(0).as_flattened().len();
+    let (mut lowest, mut highest) = (vec![f64::INFINITY; width], vec![0.0; width]);
+    let tables = [Some(&market.tables.close), market.tables.open.as_ref()];
+    vectorized(
+        Arch::new(),
+        #[inline(always)]
+        || {
+            for bar in 0..market.n_bars() {
+                for table in tables.into_iter().flatten() {
+                    let prices = table.row(bar).as_flattened();
+                    for ((price, low), high) in prices.iter().zip(&mut lowest).zip(&mut highest) {
+                        // A comparison with a missing price is false.
+                        *low = if price < low { *price } else { *low };
+                        *high = if price > high { *price } else { *high };
+                    }
+                }
+            }
+        },
+    );
+    // With splits, prices of two share bases are compared.
+    let is_near = |(low, high): (&f64, &f64)| market.tables.splits.is_none() && *high < FAR * low;
+    lowest.iter().zip(&highest).map(is_near).collect()
 }
 
 /// Returns the closes of a symbol that are there.
