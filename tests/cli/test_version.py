@@ -55,7 +55,7 @@ def test_the_digest_of_the_engine_for_pages_equals_that_in_a_page(tmp_path: Path
         assert stated is None
         return
     small_page(tmp_path / "page.html")
-    named = json.loads(part_of((tmp_path / "page.html").read_text(encoding="utf-8"), "told"))["engine"]
+    named = json.loads(part_of((tmp_path / "page.html").read_text(encoding="utf-8"), "claims"))["engine"]
     packed = Path(oo.__file__).with_name("report") / "engine" / "engine.wasm.gz"
     assert stated == named == hashlib.sha256(gzip.decompress(packed.read_bytes())).hexdigest()
 
