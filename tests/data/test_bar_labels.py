@@ -177,3 +177,64 @@ def test_times_of_binance_klines_are_starts() -> None:
     path = Path(__file__).parent / "formats" / "binance_klines_ms.csv"
     output = CliRunner().invoke(app, ["data", "check", str(path)]).output
     assert "starts, as Binance writes them" in output
+
+
+def bars_of(symbol: str, times: pd.DatetimeIndex, form: str = "%Y-%m-%dT%H:%M:%S") -> pd.DataFrame:
+    close = 100.0 + np.arange(len(times)) % 7
+    table = {"date": times.strftime(form), "symbol": symbol, "close": close, "open": close}
+    return pd.DataFrame(table)
+
+
+def read_all(*frames: pd.DataFrame, label: str | None = None) -> oo.Dataset:
+    return oo.Dataset.from_csv(pd.concat(frames).to_csv(index=False), label=label)
+
+
+def test_a_new_listing_is_dated_as_the_other_symbols_are() -> None:
+    hours = pd.date_range("2024-01-02", periods=200, freq="h")
+    moved = read_all(bars_of("A", hours), bars_of("B", hours[-9:]), label="start")
+    assert moved.dates[-1] == "2024-01-10T08:00:00"
+    known = np.isfinite(moved.close)
+    assert known[-9:].all()
+    assert known.sum(axis=0).tolist() == [200, 9]
+    months = pd.date_range("2019-01-01", periods=24, freq="MS")
+    late = read_all(bars_of("A", months, "%Y-%m-%d"), bars_of("B", months[-2:], "%Y-%m-%d"), label="start")
+    assert late.dates == tuple(f"{day:%Y-%m-%d}" for day in pd.date_range("2019-01-31", periods=24, freq="ME"))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4])
+def test_a_symbol_without_a_trade_in_most_bars_is_no_longer_bar(share: float) -> None:
+    minutes = pd.date_range("2024-01-02T14:30", periods=3_000, freq="min")
+    thin = minutes[np.random.default_rng(1).random(len(minutes)) < share]
+    market = read_all(bars_of("A", minutes), bars_of("T", thin))
+    assert int(np.isfinite(market.close[:, 1]).sum()) == len(thin)
+    assert np.isfinite(market.open[:, 1]).sum() == len(thin) if market.open is not None else False
+    moved = read_all(bars_of("A", minutes), bars_of("T", thin), label="start")
+    assert moved.dates[0] == "2024-01-02T14:31:00"
+    assert len(moved.dates) == len(minutes)
+    longer = pd.date_range("2024-01-02T14:30", periods=50, freq="h")
+    with pytest.raises(oo.OpenOutcryError, match="date_invalid"):
+        read_all(bars_of("A", minutes), bars_of("H", longer))
+
+
+@pytest.mark.parametrize("period", ["W", "M"])
+def test_longer_bars_dated_by_their_first_session_are_asked_about(period: str) -> None:
+    # Sessions without some Mondays and first days of months.
+    days = pd.DatetimeIndex(
+        [day for day in pd.DatetimeIndex(DAYS) if day.day_of_year not in (1, 21, 49, 147, 189, 246)]
+    )
+    first = pd.DatetimeIndex(days.to_series().groupby(days.to_period(period)).first().to_numpy())
+    daily, longer = (bars_of(name, each, "%Y-%m-%d") for name, each in (("D", days), ("L", first)))
+    with pytest.raises(oo.OpenOutcryError, match=r"date_invalid: .*label="):
+        read_all(daily, longer)
+    moved = read_all(longer, label="start")
+    assert all(
+        pd.Timestamp(end) == start.to_period(period).end_time.normalize()
+        for start, end in zip(first, moved.dates, strict=True)
+    )
+
+
+def test_a_bar_that_ends_after_the_last_year_is_refused() -> None:
+    hours = [f"9999-12-31T{hour:02}:00:00" for hour in range(12, 24)]
+    frame = pd.DataFrame({"date": hours, "close": np.arange(1.0, 13.0)})
+    with pytest.raises(oo.OpenOutcryError, match="date_invalid: ends of bars up to the year 9999 are required"):
+        oo.Dataset.from_frame(frame, symbol="A", label="start")

@@ -155,3 +155,9 @@ def test_a_time_that_clocks_leave_out_is_refused() -> None:
     text = "Date,Close\n2024-03-10 01:00,1\n2024-03-10 02:00,2\n2024-03-10 03:00,3\n"
     with pytest.raises(oo.OpenOutcryError, match="2024-03-10T02:00:00 at a change of clocks"):
         oo.Dataset.from_csv(text, symbol="A", tz="America/New_York")
+
+
+def test_midnight_in_a_column_of_dates_may_be_twelve_am() -> None:
+    rows = "".join(f"03/{day}/2024 12:00:00 AM,16:00,{100 + day}\n" for day in range(14, 29))
+    market = oo.Dataset.from_csv(f"Date,Time,Close\n{rows}", symbol="A", date_order="mdy")
+    assert market.dates[0] == "2024-03-14T16:00:00"

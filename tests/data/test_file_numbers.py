@@ -59,3 +59,9 @@ def test_histdata_states_its_point() -> None:
     rows = [f"202402{day:02d} 000000;146.9{day};147.111;146.111;146.8{day};0" for day in range(10, 15)]
     text = "\n".join(rows) + "\n"
     assert oo.Dataset.from_csv(text, 252, symbol="USDJPY", form="histdata").close[0, 0] == 146.810
+
+
+@pytest.mark.parametrize("small", ["1,2e-05", "4,1E-5", "9e-05"])
+def test_powers_of_ten_next_to_a_decimal_comma_are_read(small: str) -> None:
+    text = file_of("Date;Close", "2024-01-02;0,00012", f"2024-01-03;{small}", "2024-01-04;0,00013")
+    assert oo.Dataset.from_csv(text, symbol="A").close[1, 0] == float(small.replace(",", "."))

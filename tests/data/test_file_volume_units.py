@@ -126,3 +126,15 @@ def test_a_share_of_the_volume_is_the_same_for_prices_as_traded_and_adjusted() -
     runs = [oo.run_backtest(market, weights, costs=costs, limits=limits) for market in (traded, adjusted)]
     shares = [run.nav[SPLIT - 1] - 1.0 for run in runs]
     assert shares[0] == pytest.approx(shares[1], rel=1e-6)
+
+
+def test_volumes_that_hold_a_split_next_to_closes_as_traded_are_a_notice() -> None:
+    ratios = np.where(BAR == SPLIT, 20.0, 1.0)
+    close, volume = WALK * np.where(BAR < SPLIT, 20.0, 1.0), 1e6 * np.exp(RNG.normal(0.0, 0.4, N))
+    wanted = "volumes do not grow by the splits of the file"
+    held = read(close=close, volume=volume, split=ratios)
+    assert [notice for notice in held.notices if wanted in notice]
+    assert held.volume is not None
+    np.testing.assert_array_equal(held.volume[:, 0], volume)
+    traded = read(close=close, volume=volume / np.where(BAR < SPLIT, 20.0, 1.0), split=ratios)
+    assert not [notice for notice in traded.notices if wanted in notice]

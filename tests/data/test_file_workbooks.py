@@ -88,3 +88,10 @@ def test_a_damaged_workbook_is_refused_or_read_as_it_was(place: int, tmp_path: P
         path.write_bytes(bytes(damaged))
         with contextlib.suppress(oo.OpenOutcryError):
             assert oo.Dataset.from_csv(path) == straight
+
+
+def test_a_number_of_three_decimals_shows_its_mark(tmp_path: Path) -> None:
+    days = [dt.date(2024, 1, day) for day in range(2, 6)]
+    sheet = [["Datum", "Schluss"], *([day, close] for day, close in zip(days, [49, 50.092, 48, 98.316], strict=True))]
+    market = oo.Dataset.from_csv(saved(tmp_path / "a.xlsx", sheet), symbol="A")
+    np.testing.assert_array_equal(market.close[:, 0], [49.0, 50.092, 48.0, 98.316])

@@ -159,3 +159,30 @@ def test_other_columns_zones_and_spacings_are_refused(write: Write) -> None:
     paths = [write("A.csv", text(OLD)), write("B.csv", text([f"{row}0" for row in OLD]))]
     with pytest.raises(oo.OpenOutcryError, match="leave out `symbol`"):
         oo.Dataset.from_csv(paths, symbol="X")
+
+
+@pytest.mark.parametrize(("name", "event", "none"), [("Dividend", "0.7", "0"), ("Split", "1.02", "1")])
+def test_an_event_that_one_file_has_is_a_difference(
+    write: Callable[[str, str], Path], name: str, event: str, none: str
+) -> None:
+    head = f"{HEAD},{name}"
+    old = [f"{row},{event if place == 55 else none}" for place, row in enumerate(ROWS[:60])]
+    new = [f"{row},{none}" for row in ROWS[50:]]
+    paths = [write("AAPL_2019.csv", text(old, head)), write("AAPL_2020.csv", text(new, head))]
+    with pytest.raises(oo.OpenOutcryError, match=rf"duplicate_row: .*{name.lower()}s {event} and, in .*, {none} on"):
+        oo.Dataset.from_csv(paths, adjusted="none")
+    last = oo.Dataset.from_csv(paths, adjusted="none", duplicates="last")
+    events = last.dividends if name == "Dividend" else last.splits
+    assert events is None or not (np.nan_to_num(events, nan=float(none)) != float(none)).any()
+
+
+def test_parts_of_a_symbol_without_a_trade_in_most_hours_are_joined(write: Callable[[str, str], Path]) -> None:
+    random = np.random.default_rng(0)
+    for seed in range(5):
+        parts = []
+        for year, share in (("2019", 0.15), ("2020", 0.9)):
+            hours = np.arange(f"{year}-03-01", f"{year}-03-11", dtype="datetime64[h]")
+            kept = hours[random.random(len(hours)) < share]
+            content = "date,close\n" + "".join(f"{hour}:00:00,{100 + place % 5}\n" for place, hour in enumerate(kept))
+            parts.append(write(f"{seed}/X_{year}.csv", content))
+        assert oo.Dataset.from_csv(parts).symbols == ("X",)

@@ -59,3 +59,21 @@ def test_a_damaged_file_is_refused(n_bytes: int, tmp_path: Path) -> None:
     for read in (oo.Dataset.from_csv, oo.Dataset.from_parquet):
         with pytest.raises(oo.OpenOutcryError, match=r"a complete Parquet file is required; received 'ABC\.parquet'"):
             read(path)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    arrays = [["2024-01-02", "2024-01-03"], ["A", "A"], [1.0, 2.0], [3.0, 4.0]]
+    table = pa.Table.from_arrays([pa.array(values) for values in arrays], names=["date", "symbol", "close", "close"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(oo.OpenOutcryError, match="duplicate_symbol: columns must be unique; received 'close' twice"):
+        oo.Dataset.from_parquet(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("name", ["date=2024/x.parquet", "a b%#?.parquet", "é/ü=1.parquet"])
+def test_a_path_may_have_any_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    frame = pd.DataFrame({"date": ["2024-01-02", "2024-01-03"], "symbol": "A", "close": [1.0, 2.0]})
+    frame.to_parquet(path)
+    assert oo.Dataset.from_parquet(path) == oo.Dataset.from_frame(frame)

@@ -119,3 +119,9 @@ def test_metadata_of_the_bundesbank_is_left_out(language: str) -> None:
     np.testing.assert_array_equal(dataset.close[:, 0], [1.0956, 1.0919, 1.0953])
     assert "lines 2 to 5 hold metadata and are not read" in dataset.notices
     assert "left out: 1 date without a close" in dataset.notices
+
+
+def test_a_padded_line_above_the_header_is_no_header() -> None:
+    rows = "".join(f"2024-03-{day:02},{100 + day},1000\n" for day in range(4, 9))
+    with pytest.raises(oo.OpenOutcryError):
+        oo.Dataset.from_csv(f"Date,2024-01-01,\nDate,Close,Volume\n{rows}", symbol="A")

@@ -256,7 +256,7 @@ def test_a_column_of_times_joins_the_days(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "two digits": ("date,me\n{d:%m/%d/%y},-0.01\n", 'or date_format="%m/%d/%y", `--date-format'),
+    "two digits": ("date,me\n{d:%m/%d/%y},-0.01\n", 'hint: date_format="%m/%d/%y", `--date-format'),
     "months of two digits": ("when,me\n{d:%b-%y},-0.01\n", "`--date-format %b-%y`"),
     "years and months": ("Year,Month,me\n{d:%Y},{d:%m},101.5\n", "received Year and Month; hint: join them"),
     "one space": ("date me\n{d:%Y-%m-%d} 0.01\n", "a column of numbers is required; received date me; hint: cells are"),
@@ -323,3 +323,31 @@ def test_percentages_given_as_returns_are_a_caveat() -> None:
         oo.score({"me": TABLE["me"]})
     with pytest.warns(UserWarning, match="divide it by 100"):
         oo.scoring.scorer.submit_returns("me", small)
+
+
+def test_percent_signs_say_nothing_about_other_columns(tmp_path: Path) -> None:
+    lines = [f"{day},{me}%,{other}" for day, (me, other) in zip(ISO, TABLE.to_numpy().tolist(), strict=True)]
+    path = saved(tmp_path, "\n".join(["date,me,rev", *lines]) + "\n")
+    assert "--csv percent" in refused(path)
+
+
+def test_a_row_per_year_with_a_column_per_month_is_refused(tmp_path: Path) -> None:
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    table = pd.DataFrame(RNG.normal(0.0, 0.01, (14, 12)).round(4), range(2010, 2024), columns=months)
+    path = saved(tmp_path, table.rename_axis("Year").to_csv())
+    assert "a column per month" in refused(path, "--csv", "returns")
+
+
+def test_names_of_several_agents_may_say_percent(tmp_path: Path) -> None:
+    lines = [f"{day},{me},{spy}" for day, (me, spy) in zip(ISO, TABLE.to_numpy().tolist(), strict=True)]
+    path = saved(tmp_path, "\n".join(["date,Fund A (%),Fund B (%)", *lines]) + "\n")
+    found = read(path, "percent")
+    np.testing.assert_allclose(np.asarray(next(iter(found["agents"].values()))), RETURNS["me"].to_numpy(), rtol=1e-15)
+
+
+def test_small_returns_with_a_decimal_comma_are_read(tmp_path: Path) -> None:
+    table = RETURNS.copy()
+    table.iloc[5, 0] = -4.1e-5
+    table.to_csv(tmp_path / "returns.csv", sep=";", decimal=",")
+    found = read(tmp_path / "returns.csv", "returns")
+    np.testing.assert_array_equal(np.asarray(found["agents"]["me"]), table["me"].to_numpy())

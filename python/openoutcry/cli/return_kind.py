@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +35,15 @@ def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> s
     if table.unsigned:
         named = f"{table.unsigned[0]!r}, which says percent, and no percent signs"
         raise _unstated(path, "`returns` or `percent`", named, "percent")
-    if table.signed:
+    # Percent signs say nothing about the columns without them.
+    series = {name: values for name, values in table.series.items() if name not in table.signed}
+    if not series:
         return "returns"
-    lowest = min(float(values.min()) for values in table.series.values())
-    highest = max(float(values.max()) for values in table.series.values())
+    lowest = min(float(values.min()) for values in series.values())
+    highest = max(float(values.max()) for values in series.values())
     received = f"values from {lowest:g} to {highest:g}"
     if lowest > _BETWEEN:
-        gross = next((name for name, values in table.series.items() if are_gross(values)), None)
+        gross = next((name for name, values in series.items() if are_gross(values)), None)
         if gross is None:
             return "equity"
         received = f"{gross!r} around 1, which changes by large steps as 1 + returns do"
@@ -51,7 +54,7 @@ def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> s
         raise refusal("value_invalid", f"{wanted}; received {received}; {hint}")
     if lowest < -1.0:
         raise _unstated(path, "`percent` or `returns`", f"{received}, and no return is below -1", "percent")
-    if lowest < 0.0 and _varies(table, periods_per_year):
+    if lowest < 0.0 and _varies(replace(table, series=series), periods_per_year):
         raise _unstated(path, "`percent` or `returns`", f"{received}, which vary as percentages do", "percent")
     if highest >= _BETWEEN or lowest >= 0.0:
         raise _unstated(path, "`equity`, `returns` or `percent`", f"{received}, which fit them", "returns")

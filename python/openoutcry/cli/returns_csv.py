@@ -19,7 +19,7 @@ from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.market_columns import NO_OPTIONS, ReadOptions
 from openoutcry.data.readers.questions import Question, asked, check
 from openoutcry.data.readers.return_file import ReturnTable
-from openoutcry.data.readers.return_numbers import hundredths
+from openoutcry.data.readers.return_numbers import hundredths, says_percent
 from openoutcry.errors import OpenOutcryError, add_note, refusal
 
 COLUMNS = ("equity", "returns", "percent")
@@ -141,6 +141,8 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     """Refuse columns that are fields of one bar or of one account."""
     wanted = f"each column of '{path}' must hold the returns or the equity of an agent"
     bar = [name for name in names if is_price_name(name) or simple(name) == "volume"]
+    # Without a price, `Fund A (%)` is no change of a bar.
+    bar = [] if all(says_percent(name, "") for name in bar) else bar
     if len(bar) > 1:
         hint = "hint: `openoutcry run --data FILE` for prices, or keep the date and the close"
         raise refusal("argument_invalid", f"{wanted}; received {', '.join(bar)} of one bar; {hint}")

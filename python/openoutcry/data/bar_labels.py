@@ -21,6 +21,10 @@ LABELS = ("start", "end")
 _LEAST_BARS, _LEAST_TIMES = 3, 10
 # At least this share of the distances of bars is that of their period.
 _REGULAR = 0.8
+# Weeks of which the first day is a session; days from the start of a month or a week to its first session.
+_MOSTLY, _LATEST_SESSION = 0.7, 3
+# A smaller share of one distance is that of a symbol without a trade in most bars.
+_THIN = 0.4
 _MONTHS = {1: "month", 2: "two months", 3: "quarter", 4: "four months", 6: "half year", 12: "year"}
 # Weeks of vendors start on Sunday or Monday; 1970-01-01 is a Thursday.
 _WEEK_STARTS = {3: "Sunday", 4: "Monday"}
@@ -36,6 +40,7 @@ _START_NAMES = re.compile(
 )
 _END_NAMES = re.compile(r"(.*[ _])?(close|end)[ _]?(time|date|at|ts|timestamp)|end|.*_end", re.I)
 _HINT = 'label="start" for dates of the start, label="end" for dates of the end'
+_LAST = np.datetime64("9999-12-31T23:59:59", "s")
 Dates = npt.NDArray[np.datetime64]
 
 
@@ -47,12 +52,19 @@ class Period(NamedTuple):
         seconds: Length; of months, the number of months as a negative number.
         is_certain: Whether the dates can be nothing but starts.
         has_rest: Whether the last bar is unfinished, and dated by its last day, as Yahoo does.
+        week_start: Weekday on which weeks start, 0 for Thursday.
     """
 
     name: str
     seconds: int
     is_certain: bool
     has_rest: bool = False
+    week_start: int = 0
+
+    @property
+    def length(self) -> int:
+        """Length in seconds, about that of months."""
+        return self.seconds if self.seconds > 0 else -30 * _DAY * self.seconds
 
     def ends(self, starts: Dates) -> Dates:
         """Return the last day of each period, or the time of its end."""
@@ -62,7 +74,7 @@ class Period(NamedTuple):
         if self.seconds < 0:
             return (starts.astype("datetime64[M]") - self.seconds).astype("datetime64[D]") - 1
         if self.seconds % _DAY == 0 and starts.dtype == np.dtype("datetime64[D]"):
-            return starts + self.seconds // _DAY - 1
+            return starts - _days_late(starts, self.week_start) + self.seconds // _DAY - 1
         return starts + np.timedelta64(self.seconds, "s")
 
 
@@ -88,6 +100,7 @@ def labelled(values: Mapping[str, Any], label: str | None) -> tuple[dict[str, An
         _check_no_leak(values["symbols"], bars, found, dates)
         said = _said(bars, found) if len(values["dates"][0]) == 10 else ()
     elif label == "start":
+        found = _periods_of_all(bars, found)
         if not any(found):
             message = "`label` must be left out for bars of days, which are known on their date"
             raise refusal("argument_invalid", f'{message}; received "start" with {values["dates"][0]}')
@@ -152,26 +165,61 @@ def _period_of_days(bars: Dates) -> Period | None:
     if len(bars) < _LEAST_BARS:
         return None
     months = bars.astype("datetime64[M]")
-    if (months.astype("datetime64[D]") == bars).all():
-        gaps, counts = np.unique(np.diff(months).astype(np.int64), return_counts=True)
+    day_of_month = (bars - months.astype("datetime64[D]")).astype(np.int64)
+    gaps, counts = np.unique(np.diff(months).astype(np.int64), return_counts=True)
+    # The first session of a month, or of a year, may be its fourth day.
+    if day_of_month.max() <= _LATEST_SESSION and gaps[0] > 0:
         n = int(gaps[counts.argmax()])
         is_regular = counts.max() >= _REGULAR * counts.sum() and n in _MONTHS
-        return Period(_MONTHS[n], -n, is_certain=True) if is_regular else None
-    weekdays, days = np.unique(bars.astype(np.int64) % 7), np.diff(bars).astype(np.int64)
-    is_weekly = len(weekdays) == 1 and int(weekdays[0]) in _WEEK_STARTS and (days == 7).mean() >= _REGULAR
-    return Period("week", 7 * _DAY, is_certain=False) if is_weekly else None
+        return Period(_MONTHS[n], -n, is_certain=day_of_month.max() == 0) if is_regular else None
+    weekdays, counts = np.unique(bars.astype(np.int64) % 7, return_counts=True)
+    start = int(weekdays[counts.argmax()])
+    late = _days_late(bars, start)
+    # Some weeks are dated by their first session after a holiday.
+    is_start = start in _WEEK_STARTS and counts.max() >= _MOSTLY * counts.sum() and late.max() <= _LATEST_SESSION
+    days = np.diff(bars - late).astype(np.int64)
+    is_weekly = is_start and days.min() > 0 and (days == 7).mean() >= _REGULAR
+    return Period("week", 7 * _DAY, is_certain=False, week_start=start) if is_weekly else None
+
+
+def _days_late(bars: Dates, start: int) -> npt.NDArray[np.int64]:
+    """Return the days from the start of its week to each bar."""
+    days: npt.NDArray[np.int64] = (bars.astype(np.int64) - start) % 7
+    return days
 
 
 def _within_days(bars: Dates) -> Period | None:
     """Return the period of bars with times, if all lie on one grid."""
-    times = bars.astype(np.int64)
-    if len(times) < _LEAST_TIMES:
+    if len(bars) < _LEAST_TIMES:
         return None
-    gaps, counts = np.unique(np.diff(times), return_counts=True)
-    spacing = int(gaps[counts.argmax()])
+    spacing = _length(bars)
     # A change of clocks moves the bars of a session by whole hours.
-    is_on_grid = len(np.unique(times % min(spacing, _HOUR))) == 1
+    is_on_grid = len(np.unique(bars.astype(np.int64) % min(spacing, _HOUR))) == 1
     return Period(f"{spacing:,} seconds", spacing, is_certain=False) if is_on_grid else None
+
+
+def _periods_of_all(bars: Sequence[Dates], found: Sequence[Period | None]) -> list[Period | None]:
+    """Return the periods of bars that are dated by their start.
+
+    Few or irregular bars have that of a symbol with the same dates. Days have none.
+    """
+    pairs = [(period, each) for each, period in zip(bars, found, strict=True) if period is not None]
+    known = sorted(pairs, key=lambda pair: pair[0].length)
+    return [
+        _period_like(each, known) if period is None and len(each) else period
+        for each, period in zip(bars, found, strict=True)
+    ]
+
+
+def _period_like(bars: Dates, known: Sequence[tuple[Period, Dates]]) -> Period | None:
+    for period, others in known:
+        if np.isin(bars, others).all():
+            return period._replace(has_rest=period.has_rest and bool(bars[-1] == others[-1]))
+    if bars.dtype == np.dtype("datetime64[D]"):
+        return None
+    if len(bars) < _LEAST_TIMES:
+        return known[0][0] if known else None
+    return Period(f"{_length(bars):,} seconds", _length(bars), is_certain=False)
 
 
 def _check_no_leak(symbols: Sequence[str], bars: Sequence[Dates], found: Sequence[Period | None], axis: Dates) -> None:
@@ -191,11 +239,20 @@ def _check_no_leak(symbols: Sequence[str], bars: Sequence[Dates], found: Sequenc
 
 
 def _holds_others(bars: Dates, axis: Dates) -> bool:
-    """Return whether most bars have dates of other symbols between them."""
+    """Return whether most bars have dates of other symbols within them."""
     if len(bars) < _LEAST_BARS or len(bars) == len(axis):
         return False
-    n_between = np.searchsorted(axis, bars[1:]) - np.searchsorted(axis, bars[:-1], side="right")
+    ends = bars[1:]
+    if bars.dtype != np.dtype("datetime64[D]"):
+        ends = np.minimum(ends, bars[:-1] + np.timedelta64(_length(bars), "s"))
+    n_between = np.searchsorted(axis, ends) - np.searchsorted(axis, bars[:-1], side="right")
     return bool((n_between > 0).mean() >= 0.5)
+
+
+def _length(bars: Dates) -> int:
+    """Return the length of bars in seconds, of which some may be missing."""
+    gaps, counts = np.unique(np.diff(bars).astype(np.int64), return_counts=True)
+    return int(gaps[counts.argmax()] if counts.max() >= _THIN * counts.sum() else np.gcd.reduce(gaps))
 
 
 def _without_early_opens(values: dict[str, Any], said: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -232,11 +289,12 @@ def _said(bars: Sequence[Dates], found: Sequence[Period | None]) -> tuple[str, .
     if place is None or (period := found[place]) is None:
         return ()
     first = bars[place][0]
-    if not period.is_certain:
-        weekday = _WEEK_STARTS[int(first.astype(np.int64) % 7)]
+    if period.seconds > 0:
+        weekday = _WEEK_STARTS[period.week_start]
         said = f"weekly bars are dated on {weekday}s, as {first}; if they start then, they are known a week later"
         return (f'{said}; hint: label="start", `--label start`, or label="end"',)
-    said = f"bars are dated at the start of their {period.name}, as {first}, and known at its end"
+    are = "are" if period.is_certain else "may be"
+    said = f"bars {are} dated at the start of their {period.name}, as {first}, and known at its end"
     return (
         f'{said}; hint: label="start", `--label start`, dates them by its last day, as {period.ends(bars[place])[0]}',
     )
@@ -248,6 +306,9 @@ def _moved(
     """Return a market in which the bars of each symbol have the dates of their ends."""
     ends = [each if period is None else period.ends(each) for each, period in zip(bars, found, strict=True)]
     axis = np.unique(np.concatenate(ends))
+    if axis[-1] > _LAST.astype(axis.dtype):
+        message = f"ends of bars up to the year 9999 are required; received a bar that ends on {axis[-1]}"
+        raise refusal("date_invalid", f'{message}; hint: leave out label="start" (`--label start`)')
     names = [name for name in ("close", *TABLES, "tradable") if values.get(name) is not None]
     tables = {name: np.full((len(axis), len(ends)), _NEUTRAL.get(name, np.nan)) for name in names}
     for column, dates in enumerate(ends):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -240,6 +241,9 @@ def _long_parquet(path: Path, periods_per_year: float | None) -> tuple[native.Da
     from pyarrow import parquet
 
     schema = parquet.read_schema(path)
+    if len(set(schema.names)) < len(schema.names):
+        twice = next(name for name, count in Counter(schema.names).items() if count > 1)
+        raise refusal("duplicate_symbol", f"columns must be unique; received {twice!r} twice")
     try:
         names = dataframes.long_names(schema.names) if _has_plain_names(schema.names) else {}
         is_plain = names and long_frames.is_plain(schema, names)

@@ -10,6 +10,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 
 _SCALED = "adjust opens, highs and lows as the closes are, or leave their columns out"
+_AS_TRADED = 'adjusted="none", `--adjusted none` if all are as quoted'
 _TOTAL = 'adjusted="total", `--adjusted total` if the file has a close and an adjusted close'
 
 
@@ -25,7 +26,7 @@ def check_file(core: native.Dataset, adjusted: str | None) -> tuple[str, ...]:
     """
     fault = core.open_basis_fault()
     if fault is not None and adjusted is None:
-        raise refusal("value_invalid", f"{fault}; hint: {_SCALED}; {_TOTAL}")
+        raise refusal("value_invalid", f"{fault}; hint: {_SCALED}; {_TOTAL}; {_AS_TRADED}")
     never = core.never_closing_notice()
     return (*_of_core(core, fault), *([never] if never is not None else []))
 

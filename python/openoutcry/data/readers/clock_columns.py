@@ -19,7 +19,7 @@ _HOURS = re.compile(rf"(?P<hour>\d\d?){_HALF}", re.ASCII)
 # Digits that may have lost their leading zeros.
 _DIGITS = re.compile(r"(\d{1,6})(?:\.0+)?", re.ASCII)
 _WIDTHS = {4: re.compile(r"(\d\d)(\d\d)(\d\d)?"), 6: re.compile(r"(\d\d)(\d\d)(\d\d)")}
-_MIDNIGHT = re.compile(r"(.*\d)(?:T| +)0?0:00(?::00(?:\.0+)?)?", re.ASCII)
+_MIDNIGHT = re.compile(r"(.*\d)(?:T| +)(?:0?0:00(?::00(?:\.0+)?)?|12:00(?::00)? ?[Aa][Mm])", re.ASCII)
 _DAY = 86_400
 
 

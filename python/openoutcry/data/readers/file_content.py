@@ -139,7 +139,7 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
         table.validate(full=True)
         return table
     except (pyarrow.ArrowException, OSError) as error:
-        message = f"a complete {kind} file is required; received {name!r}: {error}"
+        message = f"a complete {kind} file is required; received {name!r}: {str(error).splitlines()[0]}"
         raise refusal("field_unparsable", f"{message}; hint: download or write it again") from error
 
 

@@ -13,8 +13,12 @@ from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, T
 from openoutcry.errors import refusal
 
 _MOST_NAMES = 3
+# Share of the distances of bars that show their length.
+_USUAL = 0.4
 # A smaller jump between two files is no sign of another adjustment.
 _LEAST_JUMP = np.log(1.02)
+# Events, and the values that mean none.
+_EVENTS = {"dividends": 0.0, "splits": 1.0}
 # Prices that differ by one factor are those of other adjustments.
 _SAME_FACTOR = 1e-3
 _LAST = 'duplicates="last" takes the file named last, `--duplicates last`'
@@ -52,16 +56,17 @@ def joined(parts: Sequence[Part], options: ReadOptions) -> MarketColumns:
     for part, end in zip(parts, ends, strict=True):
         rows = places[end - len(part.columns.dates) : end]
         cells = np.ix_(rows, np.array([column_of[symbol] for symbol in part.columns.symbols]))
-        differs = _differing(found.tables, part.columns.tables, cells)
+        is_row = np.isfinite(part.columns.tables["close"])
+        in_both = has_row[cells] & is_row
+        differs = _differing(found.tables, part.columns.tables, cells, in_both)
         if differs.any() and options.duplicates != "last":
             raise _overlap(part, found, cells, differs, is_one=options.symbol is not None)
         n_replaced += int(differs.sum())
-        is_row = np.isfinite(part.columns.tables["close"])
-        n_equal += int((has_row[cells] & is_row & ~differs).sum())
+        n_equal += int((in_both & ~differs).sum())
         has_row[cells] |= is_row
         for name, values in part.columns.tables.items():
             table = found.tables.setdefault(name, np.full((len(axis), len(symbols)), np.nan))
-            table[cells] = np.where(np.isfinite(values), values, table[cells])
+            table[cells] = np.where(np.isfinite(values) | (differs & in_both & (name in _EVENTS)), values, table[cells])
     _describe(found, parts)
     if n_equal:
         found.notices.append(f"{_count(n_equal, 'bar')} in several files, with equal values")
@@ -118,24 +123,38 @@ def _roles(part: Part) -> list[str]:
 
 
 def _spacing(part: Part) -> int:
-    """Return the most frequent distance of the bars of a file in seconds; 0 if few."""
+    """Return the usual distance of the bars of a file in seconds; 0 if unclear."""
     if len(part.columns.dates) < 4:
         return 0
     times = np.array([text[:19] for text in part.columns.dates], dtype="datetime64[s]").astype(np.int64)
     gaps, counts = np.unique(np.diff(times), return_counts=True)
-    return int(gaps[counts.argmax()])
+    # A thin symbol has no bar in most periods.
+    return int(gaps[counts.argmax()]) if counts.max() >= _USUAL * counts.sum() else 0
 
 
 def _differing(
-    known: dict[str, Table], tables: dict[str, Table], cells: tuple[npt.NDArray[np.intp], ...]
+    known: dict[str, Table],
+    tables: dict[str, Table],
+    cells: tuple[npt.NDArray[np.intp], ...],
+    in_both: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
-    """Return the bars of which both have another value."""
+    """Return the bars that differ; no event differs from an event."""
     differs = np.zeros(tables["close"].shape, bool)
     for name, values in tables.items():
         if name in known:
-            before = known[name][cells]
-            differs |= np.isfinite(before) & np.isfinite(values) & (before != values)
+            differs |= _differs(name, known[name][cells], values, in_both)
     return differs
+
+
+def _differs(name: str, before: Table, values: Table, in_both: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    differs = np.asarray(np.isfinite(before) & np.isfinite(values) & (before != values))
+    if name not in _EVENTS:
+        return differs
+    return differs | (in_both & (_filled(before, _EVENTS[name]) != _filled(values, _EVENTS[name])))
+
+
+def _filled(values: Table, neutral: float) -> Table:
+    return np.where(np.isfinite(values), values, neutral)
 
 
 def _overlap(
@@ -152,9 +171,12 @@ def _overlap(
     name = next(
         name
         for name, values in part.columns.tables.items()
-        if name in found.tables and not _same(found.tables[name][cells][row, column], values[row, column])
+        if name in found.tables and _differs(name, found.tables[name][cells], values, differs)[row, column]
     )
-    before, after = found.tables[name][cells][row, column], part.columns.tables[name][row, column]
+    before, after = (
+        _filled(values, _EVENTS.get(name, np.nan))[row, column]
+        for values in (found.tables[name][cells], part.columns.tables[name])
+    )
     message = f"files of {symbol} must agree where their dates overlap; received the {name} {before:g} and, in"
     message += f" {part.name!r}, {after:g} on {date}"
     ratios = (part.columns.tables["close"] / found.tables["close"][cells])[:, column]
@@ -165,10 +187,6 @@ def _overlap(
         return refusal("duplicate_row", f"{message}; {hint}")
     stated = "leave out `symbol` (`--symbol`) if the files are of several, or " if is_one else ""
     return refusal("duplicate_row", f"{message}; hint: {stated}leave the bar out of one file; {_LAST}")
-
-
-def _same(before: float, after: float) -> bool:
-    return not (np.isfinite(before) and np.isfinite(after) and before != after)
 
 
 def _seams(symbol: str, parts: Sequence[Part]) -> list[str]:

@@ -104,6 +104,8 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     if "volume" in cells and found.adjusted in ("split", "total"):
         is_known = "split" in cells and vendor is not None and not is_adjusted_close
         volume_units.adjust(found, cells, adj_close if is_scaled else None, is_known=is_known)
+    elif {"volume", "split"} <= cells.keys():
+        volume_units.check_traded(found, cells)
     if is_scaled and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
         found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []

@@ -20,6 +20,8 @@ _GROUPED = re.compile(r"\d{1,3}(['\s\u00a0\u202f]\d{3})+([.,]\d*)?")
 # `1.004` between numbers without a point can be a thousand.
 _DOTTED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+# Powers of ten next to a decimal comma, as pandas writes them: `4,1e-05`.
+_POWER = re.compile(r"[-+]?(\d+,?\d*|,\d+)[eE][-+]?\d+", re.ASCII)
 _OTHER = re.compile(r"[^0-9.eE+\-\n]")
 # A number per line, or nothing.
 _COLUMNS = {
@@ -48,7 +50,9 @@ _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
 )
 # No thousand begins with 0.
-_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d+,\d{4,}|0,\d+|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}", re.ASCII)
+_DECIMAL_COMMA = re.compile(
+    r"\d+,\d{1,2}|\d+,\d{4,}|0,\d+|\d,\d+[eE][-+]?\d+|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}", re.ASCII
+)
 # A file with a number of four digits has no mark between thousands.
 _UNGROUPED = re.compile(r"[1-9]\d{3,}([.,]\d*)?", re.ASCII)
 _DECIMAL_POINT = re.compile(
@@ -177,7 +181,11 @@ def check_finite(numbers: npt.NDArray[np.float64], lines: Sequence[int], column:
 def is_numeric(values: Sequence[str]) -> bool:
     """Return whether every text is a number or missing, and at least one is a number."""
     present = [text.strip() for text in values if not is_missing(text)]
-    return bool(present) and all(_PLAIN.fullmatch(text) or _decorated(text.rstrip("%")) for text in present)
+    return bool(present) and all(map(_is_number, present))
+
+
+def _is_number(text: str) -> bool:
+    return bool(_PLAIN.fullmatch(text) or _POWER.fullmatch(text) or _decorated(text.rstrip("%")))
 
 
 def _plain_numbers(values: Sequence[str]) -> npt.NDArray[np.float64] | None:
@@ -239,6 +247,8 @@ def _written_numbers(values: Sequence[str], lines: Sequence[int], column: str, d
 def _number(text: str, decimal: str, column: str, line: int) -> float:
     if is_missing(text):
         return float("nan")
+    if decimal == "," and _POWER.fullmatch(text.strip()):
+        return float(text.replace(",", "."))
     match = _decorated(text.strip())
     if match is not None:
         thousands = "." if decimal == "," else ","

@@ -22,6 +22,8 @@ _VALUES = ("ret", "equity", "nav", "value", "perf")
 # Numbers such as 202001 below these names are dates.
 _DATE_WORDS = ("date", "month", "period", "quarter", "yyyymm", "year", "time")
 _AGENT_WORDS = "agent strategy model fund portfolio account manager trader bot player algo id name agentid strategyid"
+# Agents with the names of months at most.
+_MOST_MONTHS = 5
 _AGENTS = frozenset(_AGENT_WORDS.split())
 
 
@@ -83,6 +85,7 @@ def columns_of(table: TextTable, stated: Mapping[str, str], is_date: Callable[[s
         raise refusal("argument_invalid", f"a column of numbers is required; received {received}; {hint}")
     if len(set(names)) < len(names) or not all(names):
         raise refusal("argument_invalid", f"columns must have unique names; received {names}")
+    _check_months(names)
     if found.agent is not None and len(names) > 1:
         wanted = f"a table with a row per date and {table.names[found.agent]} must have one column of values"
         hint = f"hint: keep {table.names[found.date or 0]}, {table.names[found.agent]} and {_most_likely(names)}"
@@ -142,6 +145,15 @@ def _check_parts(dates: Sequence[str], names: Sequence[str]) -> None:
     if parts and years and len(dates) == 1:
         received, hint = f"{years[0]} and {parts[0]}", "hint: join them to one column of texts such as 2020-01"
         raise refusal("argument_invalid", f"one column of dates is required; received {received}; {hint}")
+
+
+def _check_months(names: Sequence[str]) -> None:
+    """Refuse a row per year with a column per month, which would be read as agents."""
+    months = {period_text.month_of(name.strip()) for name in names} - {0}
+    if len(months) > _MOST_MONTHS:
+        received = f"a column per month, {column_roles.listed(names)}"
+        hint = "hint: write a row per month, with dates such as 2020-01"
+        raise refusal("argument_invalid", f"a column per agent is required; received {received}; {hint}")
 
 
 def _holds_dates(table: TextTable, place: int, is_date: Callable[[str], bool]) -> bool:

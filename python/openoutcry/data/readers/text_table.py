@@ -260,6 +260,8 @@ def take_header(table: TextTable) -> TextTable:
     first = table.rows[0]
     # Codes of symbols are numbers; the name of a date beside them is no value.
     is_named = bool(first[0].strip()) and is_date_name(first[0])
+    # `Date,2024-01-31` above a header is a property of the file.
+    is_named = is_named and not (len(table.rows) > 1 and table.rows[1][0].strip() and is_date_name(table.rows[1][0]))
     if not is_named and any(is_value(cell) for cell in first if cell.strip()):
         return table
     names, lines = [cell.strip() for cell in table.rows[0]], table.lines[1:]

@@ -52,6 +52,20 @@ def adjust(found: MarketColumns, cells: dict[str, Table], adj_close: Table | Non
         found.notices.append(_UNPAID)
 
 
+def check_traded(found: MarketColumns, cells: dict[str, Table]) -> None:
+    """Add a notice if only the volumes are adjusted for the splits of the file."""
+    splits = _splits(found, cells, None)
+    with np.errstate(invalid="ignore"):
+        if not ((splits != 1.0).any() and (cells["volume"] > 0.0).any()):
+            return
+    share, error = _share(cells["volume"], splits, _AROUND)
+    if share < 0.5 - _DECISIVE * error:
+        found.notices.append(
+            "volumes do not grow by the splits of the file, as if adjusted for them, and closes are as traded: close"
+            " times volume is not the money traded before a split"
+        )
+
+
 def _on_basis(found: MarketColumns, tables: tuple[Table, Table, Table], *, is_scaled: bool, is_known: bool) -> Table:
     """Return volumes on the share basis of the closes."""
     close, volume, splits = tables

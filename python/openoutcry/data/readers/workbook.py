@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from typing import Any
@@ -15,6 +16,7 @@ _DAMAGES = (
     AttributeError, EOFError, KeyError, OSError, SyntaxError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
+_THREE_DIGITS = re.compile(r"-?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 # Rows of a sheet of Excel, and cells up to the last one of each row.
 _MOST_ROWS, _MOST_CELLS = 1 << 20, 1 << 25
 # In a larger sheet, at least one cell of so many must have a value.
@@ -83,4 +85,6 @@ def _text(cell: Any) -> str:
         return ""
     if isinstance(cell, bool):
         return str(cell).upper()
-    return str(cell.isoformat() if hasattr(cell, "isoformat") else cell).strip()
+    text = str(cell.isoformat() if hasattr(cell, "isoformat") else cell).strip()
+    # The point of a number is a decimal mark, also in `50.092`, which a text may have for thousands.
+    return f"{text}0" if isinstance(cell, float) and _THREE_DIGITS.fullmatch(text) else text
