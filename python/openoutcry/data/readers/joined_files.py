@@ -150,7 +150,8 @@ def _differs(name: str, before: Table, values: Table, in_both: npt.NDArray[np.bo
     differs = np.asarray(np.isfinite(before) & np.isfinite(values) & (before != values))
     if name not in _EVENTS:
         return differs
-    return differs | (in_both & (_filled(before, _EVENTS[name]) != _filled(values, _EVENTS[name])))
+    differs |= in_both & np.asarray(_filled(before, _EVENTS[name]) != _filled(values, _EVENTS[name]))
+    return differs
 
 
 def _filled(values: Table, neutral: float) -> Table:
