@@ -92,8 +92,7 @@ def labelled(values: Mapping[str, Any], label: str | None) -> tuple[dict[str, An
     if label not in (None, *LABELS):
         raise refusal("argument_invalid", f"`label` must be one of {', '.join(LABELS)}; received {label!r}")
     dates, rows = _times(values["dates"]), _rows(values)
-    bars = [dates[rows[:, column]] for column in range(rows.shape[1])]
-    found = [_period(each) for each in bars]
+    bars, found = _bars_and_periods(dates, rows)
     said: tuple[str, ...] = ()
     moved = dict(values)
     if label is None:
@@ -106,6 +105,17 @@ def labelled(values: Mapping[str, Any], label: str | None) -> tuple[dict[str, An
             raise refusal("argument_invalid", f'{message}; received "start" with {values["dates"][0]}')
         moved, said = _moved(values, rows, bars, found), (_moved_notice(values, bars, found),)
     return _without_early_opens(moved, said)
+
+
+def _bars_and_periods(dates: Dates, rows: npt.NDArray[np.bool_]) -> tuple[list[Dates], list[Period | None]]:
+    """Return the dates of each symbol, and their period; most symbols share both."""
+    known: dict[bytes, tuple[Dates, Period | None]] = {}
+    keys = [column.tobytes() for column in np.packbits(rows, axis=0).T]
+    for place, key in enumerate(keys):
+        if key not in known:
+            bars = dates[rows[:, place]]
+            known[key] = bars, _period(bars)
+    return [known[key][0] for key in keys], [known[key][1] for key in keys]
 
 
 def may_be_starts(dates: Sequence[str], n_symbols: int) -> bool:

@@ -137,13 +137,24 @@ impl LongRows {
     /// has none. Values get the next number in the order of their first rows. Returns the positions of the dates and
     /// symbols that got one.
     fn push_keys(&mut self, py: Python<'_>, dates: Keys<'_>, symbols: Keys<'_>) -> PyResult<(Vec<u32>, Vec<u32>)> {
-        let (days, new_days) = numbered(py, dates, &mut self.n_dates)?;
-        let (names, new_names) = numbered(py, symbols, &mut self.n_symbols)?;
-        if days.len() != names.len() {
-            return Err(raise("shape_mismatch", "a date and a symbol per row are required; received others"));
+        let refused = || raise("shape_mismatch", "contiguous positions, a date and a symbol per row, are required");
+        let ((dates, mut days), (symbols, mut names)) = (dates, symbols);
+        let (Ok(dates), Ok(days)) = (dates.as_slice(), days.as_slice_mut()) else { return Err(refused()) };
+        let (Ok(symbols), Ok(names)) = (symbols.as_slice(), names.as_slice_mut()) else { return Err(refused()) };
+        if dates.len() != symbols.len() {
+            return Err(refused());
         }
-        py.detach(|| self.rows.push_keys(&days, &names));
-        Ok((new_days, new_names))
+        let push = || {
+            let (mut new_days, mut new_names) = (Vec::new(), Vec::new());
+            let (mut of_row, mut name_of_row) = (Vec::with_capacity(CACHED), Vec::with_capacity(CACHED));
+            for (dates, symbols) in dates.chunks(CACHED).zip(symbols.chunks(CACHED)) {
+                number(dates, days, &mut self.n_dates, &mut new_days, &mut of_row)?;
+                number(symbols, names, &mut self.n_symbols, &mut new_names, &mut name_of_row)?;
+                self.rows.push_keys(&of_row, &name_of_row);
+            }
+            Some((new_days, new_names))
+        };
+        py.detach(push).ok_or_else(refused)
     }
 
     /// Return the market of the rows, and forget them and the columns.
@@ -174,36 +185,37 @@ impl LongRows {
 /// The position of each row among distinct values, and the number of each value.
 type Keys<'py> = (PyReadonlyArray1<'py, u32>, PyReadwriteArray1<'py, u32>);
 
-/// Returns the number of each row, and the positions that got a number.
-fn numbered(py: Python<'_>, keys: Keys<'_>, n_known: &mut u32) -> PyResult<(Vec<u32>, Vec<u32>)> {
-    let refused = || raise("shape_mismatch", "contiguous positions of values are required; received others");
-    let (places, mut numbers) = keys;
-    let (Ok(places), Ok(numbers)) = (places.as_slice(), numbers.as_slice_mut()) else { return Err(refused()) };
-    let number = || {
-        let mut added = Vec::new();
-        // A loop without a branch per row.
-        let most = places.iter().fold(0, |most, place| (*place).max(most)) as usize;
-        if most >= numbers.len() && !places.is_empty() {
-            return None;
+/// Rows that stay in the cache while they are numbered.
+const CACHED: usize = 1 << 13;
+
+/// Replaces `found` by the number of each row, and adds the positions that got a number.
+///
+/// `None` for a position without a value.
+fn number(
+    places: &[u32],
+    numbers: &mut [u32],
+    n_known: &mut u32,
+    added: &mut Vec<u32>,
+    found: &mut Vec<u32>,
+) -> Option<()> {
+    // A loop without a branch per row.
+    let most = places.iter().fold(0, |most, place| (*place).max(most)) as usize;
+    if most >= numbers.len() && !places.is_empty() {
+        return None;
+    }
+    found.clear();
+    found.extend(places.iter().map(|place| numbers[*place as usize]));
+    // Most parts have no new value.
+    for (number, place) in found.iter_mut().zip(places).filter(|(number, _)| **number == u32::MAX) {
+        let known = &mut numbers[*place as usize];
+        if *known == u32::MAX {
+            *known = *n_known;
+            *n_known += 1;
+            added.push(*place);
         }
-        // Most parts have no new value.
-        let mut found: Vec<u32> = places.iter().map(|place| numbers[*place as usize]).collect();
-        if !found.contains(&u32::MAX) {
-            return Some((found, added));
-        }
-        found.clear();
-        for place in places {
-            let number = numbers.get_mut(*place as usize)?;
-            if *number == u32::MAX {
-                *number = *n_known;
-                *n_known += 1;
-                added.push(*place);
-            }
-            found.push(*number);
-        }
-        Some((found, added))
-    };
-    py.detach(number).ok_or_else(refused)
+        *number = *known;
+    }
+    Some(())
 }
 
 /// Lines before the first row, fields by column, and the line of each row.
