@@ -188,7 +188,9 @@ type Keys<'py> = (PyReadonlyArray1<'py, u32>, PyReadwriteArray1<'py, u32>);
 /// Rows that stay in the cache while they are numbered.
 const CACHED: usize = 1 << 13;
 
-/// Replaces `found` by the number of each row, and adds the positions that got a number.
+/// Replaces `found` by the number of each row.
+///
+/// Adds the positions that got a number to `added`.
 ///
 /// `None` for a position without a value.
 fn number(
