@@ -130,3 +130,20 @@ def test_many_similar_symbols_are_symbols() -> None:
         prices = rng.uniform(95.0, 105.0, n_symbols) * np.exp(np.cumsum(moves, axis=0))
         frame = pd.DataFrame(prices, index=days[:n_rows], columns=[f"S{place}" for place in range(n_symbols)])
         assert oo.Dataset.from_frame(frame).n_symbols == n_symbols
+
+
+def test_a_row_per_year_with_a_column_per_month_is_refused() -> None:
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    closes = np.arange(12) + np.arange(100, 112)[:, None]
+    table = pd.DataFrame(closes, range(2010, 2022), columns=months).rename_axis("Year")
+    with pytest.raises(oo.OpenOutcryError, match="missing_column: columns must be symbols; received Jan, Feb, Mar and"):
+        oo.Dataset.from_csv(table.to_csv())
+
+
+def test_a_stated_symbol_names_the_only_column_and_is_refused_with_several() -> None:
+    rows = "".join(f"2024-03-{day:02},{100 + day}\n" for day in range(4, 9))
+    assert oo.Dataset.from_csv(f"DATE,DGS10\n{rows}", symbol="TNX").symbols == ("TNX",)
+    rows = rows.replace("\n", ",7\n")
+    for header in ("Date,AAPL,MSFT", ",AAPL,MSFT\nDate,Close,Close"):
+        with pytest.raises(oo.OpenOutcryError, match="`symbol` must be left out if columns name several symbols"):
+            oo.Dataset.from_csv(f"{header}\n{rows}", symbol="A")

@@ -62,12 +62,6 @@ FILES: dict[str, dict[str, Prices]] = {
     },
     "EODHD": {"Close": CLOSE, "Adjusted_close": ADJUSTED, "Volume": SHARES * LATER},
     "a close and a volume as traded": {"Close": CLOSE, "Adj_Close": ADJUSTED, "Volume": SHARES},
-    "a volume as traded next to an adjusted close": {
-        "Close": CLOSE / LATER,
-        "Adj_Close": ADJUSTED,
-        "Volume": SHARES,
-        "Stock_Splits": RATIOS,
-    },
 }
 
 
@@ -90,6 +84,12 @@ def test_volumes_as_traded_next_to_prices_that_hold_splits_are_multiplied() -> N
     right = read("split", **columns, Volume=SHARES * LATER)
     np.testing.assert_allclose(money(right), MONEY)
     assert not notices(right)
+
+
+def test_volumes_of_yahoo_that_grow_after_a_split_are_kept() -> None:
+    volume = SHARES * LATER * np.where(BAR >= SPLIT, 3.0, 1.0)
+    dataset = read(Close=CLOSE / LATER, Adj_Close=ADJUSTED, Volume=volume, Dividends=DIVIDENDS, Stock_Splits=RATIOS)
+    np.testing.assert_allclose(dataset.volume[:, 0], volume)  # type: ignore[index]
 
 
 def test_volumes_that_do_not_show_a_split_have_a_notice() -> None:

@@ -134,6 +134,7 @@ class _Reader:
             wide = bool(self._fields or roles.is_wide)
             cells = self._side_by_side(dates, roles) if wide else self._stacked(dates, roles)
             market_checks.finish(self.found, cells, self._options, self._table.names)
+            self._check_symbol()
         return self.found
 
     def _ask_the_rest(self, places: Mapping[str, int], *, is_wide: bool = False) -> None:
@@ -284,6 +285,19 @@ class _Reader:
         self.found.notices += contract_rolls.notices(table, roles.ignored, read, axis, symbols)
         return cells
 
+    def _check_symbol(self) -> None:
+        """Refuse a stated symbol if the columns name several."""
+        symbol, symbols = self._options.symbol, self.found.symbols
+        if symbol is not None and len(symbols) > 1:
+            shown = column_roles.listed(symbols)
+            message = f"`symbol` must be left out if columns name several symbols; received {symbol!r} with {shown}"
+            raise refusal("argument_invalid", message)
+
+    def _with_stated_symbol(self, fields: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+        """Return the columns by symbol; a stated symbol is the name of the only one."""
+        symbol = self._options.symbol
+        return fields if symbol is None or len(fields) > 1 else {symbol: next(iter(fields.values()))}
+
     def _side_by_side(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
         """Return the tables of a file with columns for each symbol."""
         fields = self._fields or {symbol: {"close": place} for symbol, place in roles.closes.items()}
@@ -295,6 +309,7 @@ class _Reader:
         if not fields:
             received = ", ".join(map(repr, self._table.names))
             raise refusal("missing_column", f"a column of prices is required; received {received}")
+        fields = self._with_stated_symbol(fields)
         dates = dates.sorted()
         bars = dates.places
         kept = Rows(self._table, dates, None, roles.ignored).kept(self._options.duplicates, self.found.notices)

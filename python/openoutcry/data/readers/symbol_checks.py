@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.readers.period_text import month_of
 from openoutcry.errors import OpenOutcryError, refusal
 
 Table = npt.NDArray[np.float64]
@@ -26,6 +27,8 @@ _MOST_ROWS, _MANY_ROWS = 256, 120
 _MOST_SHIFT = 5
 # Pairs of a wider table that are tested, a millisecond for ten.
 _MOST_PAIRS = 2000
+# Symbols with the names of months at most.
+_MOST_MONTHS = 5
 # Columns of one bar, with the volume and the adjusted close.
 _FIELDS = (3, 4, 5, 6)
 # Share of the symbols of a regular table that show the fields of a bar.
@@ -41,10 +44,11 @@ def check_symbols(close: Table, symbols: Sequence[str]) -> None:
     between two others drifts. A column that is another one some rows later, such as a target, is refused too.
 
     Raises:
-        OpenOutcryError: `missing_column`: it is not clear which column is the close. `value_invalid`: a column is a
-            shifted copy.
+        OpenOutcryError: `missing_column`: it is not clear which column is the close, or columns are months.
+            `value_invalid`: a column is a shifted copy.
     """
     n_symbols = len(symbols)
+    _check_months(symbols)
     _check_copies(close, symbols)
     if n_symbols < 3 or len(close) < _LEAST_ROWS:
         return
@@ -58,6 +62,14 @@ def check_symbols(close: Table, symbols: Sequence[str]) -> None:
     _check_blocks(recent, symbols)
     if len(recent) >= _MANY_ROWS:
         _check_neighbours(recent, symbols)
+
+
+def _check_months(symbols: Sequence[str]) -> None:
+    """Refuse a row per year with a column per month."""
+    months = {month_of(symbol.strip()) for symbol in symbols} - {0}
+    if len(months) > _MOST_MONTHS:
+        message = f"columns must be symbols; received {', '.join(symbols[:3])} and other months"
+        raise refusal("missing_column", f"{message}; hint: write a row per month, with dates such as 2020-01")
 
 
 def _check_copies(close: Table, symbols: Sequence[str]) -> None:

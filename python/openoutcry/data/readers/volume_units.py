@@ -69,6 +69,9 @@ def check_traded(found: MarketColumns, cells: dict[str, Table]) -> None:
 def _on_basis(found: MarketColumns, tables: tuple[Table, Table, Table], *, is_scaled: bool, is_known: bool) -> Table:
     """Return volumes on the share basis of the closes."""
     close, volume, splits = tables
+    if is_known:
+        # Volumes also change with the news of a split: the vendor knows better.
+        return volume
     after = np.ones_like(splits)
     after[:-1] = np.cumprod(splits[:0:-1], axis=0)[::-1]
     # Prices that are stated as adjusted hold their splits.
@@ -78,7 +81,7 @@ def _on_basis(found: MarketColumns, tables: tuple[Table, Table, Table], *, is_sc
         bar, column = (int(place) for place in np.argwhere(splits != 1.0)[0])
         split = f"{splits[bar, column]:g} of {found.symbols[column]} on {found.dates[bar]}"
         text = f"the volumes do not show whether they are adjusted for the split {split}: they are read as the close is"
-        found.notices += [] if is_known else [text]
+        found.notices.append(text)
         return volume
     in_volume = share > 0.5
     if in_close == in_volume:
