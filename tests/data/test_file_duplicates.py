@@ -44,6 +44,8 @@ INSTRUMENTS = {
     "Currency": ("GBP", "USD"),
     "publisher_id": (1, 2),
     "BOARDID": ("TQBR", "SMAL"),
+    "tf": ("1d", "4h"),
+    "quote": ("USDT", "USD"),
 }
 
 

@@ -52,7 +52,7 @@ def check_drops(
     received = f"{len(expected)} dividends, {first}, and closes that fall by {max(share, 0.0):.0%} of them"
     if not is_held and share + _DECISIVE * error < _PAID:
         required, keyword = "closes must fall by their dividends", 'adjusted="total" if they hold them'
-        rest = ", or write each dividend on its ex-date"
+        rest = ", or write each dividend on its ex-date, and prices of bonds with their accrued interest"
         raise unstated(Question("value_invalid", required, received, keyword, "--adjusted total", rest))
     if is_held and share - _DECISIVE * error > _HELD:
         required = "prices that are adjusted for dividends must not fall by them"

@@ -21,7 +21,7 @@ _OTHER_NAMES = (
     "callput cp right instrumenttype instrument insttype fininstrmtp securitytype sectype assettype assetclass "
     "type series sctysrs class shareclass isin figi cusip sedol permno permco gvkey iid ric interval timeframe "
     "granularity barsize frequency freq resolution period adjusted isadjusted adjustment adjustmenttype adjtype "
-    "pricetype side session tradingsession source provider datasource vendor feed"
+    "pricetype side session tradingsession source provider datasource vendor feed tf quote quoteasset"
 )
 CONTRACTS = frozenset(_CONTRACT_NAMES.split())
 _OTHERS = frozenset(_OTHER_NAMES.split())
