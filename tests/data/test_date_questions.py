@@ -1,4 +1,4 @@
-"""Test what is asked about dates: years of two digits, months without a year, and zones such as EST."""
+"""Test questions about dates: years of two digits, months without a year, and zones such as EST."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read(dates: list[str], **options: str) -> oo.Dataset:
 def test_a_date_that_does_not_show_its_year_is_asked_for(dates: list[str], hint: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=re.escape(hint)) as refused:
         read(dates)
-    # What is asked for can be answered.
+    # Each question has an answer.
     stated = re.search(r'date_format="([^"]+)"', str(refused.value))
     assert stated is not None
     assert read(dates, date_format=stated[1]).n_bars == 2

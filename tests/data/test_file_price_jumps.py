@@ -21,7 +21,7 @@ Prices = npt.NDArray[np.float64]
 
 
 def changed(**bars: float) -> Prices:
-    """Return closes of which some are multiplied: `b5=100` is the close of bar 5."""
+    """Return closes, some multiplied: `b5=100` is the close of bar 5."""
     close = WALK.copy()
     for name, factor in bars.items():
         close[int(name[1:])] *= factor

@@ -27,7 +27,7 @@ _LEAST_PERCENT = -100.0
 
 
 def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> str:
-    """Return `equity` or `returns` for a table of which it is clear.
+    """Return `equity` or `returns` for a table that shows which it is.
 
     Raises:
         OpenOutcryError: `argument_invalid`: it must be stated.

@@ -21,7 +21,7 @@ LABELS = ("start", "end")
 _LEAST_BARS, _LEAST_TIMES = 3, 10
 # At least this share of the distances of bars is that of their period.
 _REGULAR = 0.8
-# Weeks of which the first day is a session; days from the start of a month or a week to its first session.
+# Share of weeks that begin with a session; days from the start of a month or a week to its first session.
 _MOSTLY, _LATEST_SESSION = 0.7, 3
 # A smaller share of one distance is that of a symbol without a trade in most bars.
 _THIN = 0.4
@@ -260,7 +260,7 @@ def _holds_others(bars: Dates, axis: Dates) -> bool:
 
 
 def _length(bars: Dates) -> int:
-    """Return the length of bars in seconds, of which some may be missing."""
+    """Return the length of bars in seconds; some bars may be missing."""
     gaps, counts = np.unique(np.diff(bars).astype(np.int64), return_counts=True)
     return int(gaps[counts.argmax()] if counts.max() >= _THIN * counts.sum() else np.gcd.reduce(gaps))
 

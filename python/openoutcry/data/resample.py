@@ -115,7 +115,7 @@ def _dated(values: Mapping[str, Any], lasts: Indices, every: str, start: DayStar
 
 
 def _with_days(items: Sequence[Any], start: DayStart) -> Iterable[tuple[Any, str]]:
-    """Return items of a feed, each with the day at the end of which it is known."""
+    """Return items of a feed, each on the first day that does not end before it."""
     return zip(items, start.texts([item[1] for item in items]) if items else (), strict=True)
 
 

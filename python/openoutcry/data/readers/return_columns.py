@@ -125,7 +125,7 @@ def _date(table: TextTable, stated: Mapping[str, str], fitting: Sequence[int]) -
         return table.names.index(name)
     _check_parts([table.names[place] for place in fitting], table.names)
     named = [place for place in fitting if column_roles.is_date_name(table.names[place])]
-    # Dates and an index without a name, or an epoch beside a readable date.
+    # Dates and an index without a name, or an epoch next to a readable date.
     own = [place for place in named if simple(table.names[place]) in ("date", "datetime", "timestamp")]
     for chosen in (own, named, fitting):
         if len(chosen) == 1:
@@ -139,7 +139,7 @@ def _date(table: TextTable, stated: Mapping[str, str], fitting: Sequence[int]) -
 
 
 def _check_parts(dates: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse years beside a column of another part of a date."""
+    """Refuse years next to a column of another part of a date."""
     parts = [name for name in names if simple(name) in _PARTS and name not in dates]
     years = [name for name in dates if simple(name) in _YEARS]
     if parts and years and len(dates) == 1:
@@ -170,7 +170,7 @@ def _holds_dates(table: TextTable, place: int, is_date: Callable[[str], bool]) -
 
 
 def _clock(table: TextTable, rest: Sequence[int], date: int) -> int | None:
-    """Return the column of times of day beside a column of days."""
+    """Return the column of times of day next to a column of days."""
     if ":" in table.first(date):
         return None
     found = [place for place in rest if all(_CLOCK.fullmatch(text.strip()) for text in table.distinct(place).values)]

@@ -258,7 +258,7 @@ def take_header(table: TextTable) -> TextTable:
     if table.names or not table.rows:
         return table
     first = table.rows[0]
-    # Codes of symbols are numbers; the name of a date beside them is no value.
+    # Codes of symbols are numbers; the name of a date next to them is no value.
     is_named = bool(first[0].strip()) and is_date_name(first[0])
     # `Date,2024-01-31` above a header is a property of the file.
     is_named = is_named and not (len(table.rows) > 1 and table.rows[1][0].strip() and is_date_name(table.rows[1][0]))

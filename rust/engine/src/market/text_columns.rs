@@ -64,7 +64,7 @@ impl<'a> TextColumns<'a> {
     }
 }
 
-/// Adds the fields of a line, some of which are in quotes.
+/// Adds the fields of a line with quotes.
 ///
 /// `None` if a field has a quote in it.
 fn unquote<'a>(line: &'a str, delimiter: char, fields: &mut Vec<&'a str>) -> Option<()> {
