@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 import openoutcry as oo
@@ -39,6 +41,26 @@ def test_a_plain_file_is_read_in_parts_by_every_door(dates: str, volume: float |
     assert ["column 'date'", "date: year first, days"] in found["read_as"]
     assert {found["fingerprint"], oo.Dataset.from_parquet(path).fingerprint} == {wanted.fingerprint}
     assert (oo.Dataset.from_csv(path), oo.Dataset.from_csv(path).notices) == (wanted, wanted.notices)
+
+
+@pytest.mark.parametrize("order", ["sorted", "reversed", "shuffled"])
+@pytest.mark.parametrize("missing", [None, "last"])
+def test_days_of_many_decades_in_many_parts_are_one_market(order: str, missing: str | None, tmp_path: Path) -> None:
+    days = pd.date_range("1871-01-31", "2023-12-31", freq="ME")
+    table = pd.DataFrame({"date": days.date.repeat(2), "symbol": ["A", "B"] * len(days)})
+    table["close"] = [100 + place % 7 for place in range(len(table))]
+    rows = {"sorted": table, "reversed": table[::-1], "shuffled": table.sample(frac=1.0, random_state=0)}[order]
+    kept = rows if missing is None else pd.concat([rows, table[:1].assign(date=None)])
+    path = tmp_path / "prices.parquet"
+    schema = pa.schema([("date", pa.date32()), ("symbol", pa.string()), ("close", pa.int64())])
+    parquet.write_table(pa.Table.from_pandas(kept, schema, preserve_index=False), path, row_group_size=50)
+    if missing is None:
+        found = oo.Dataset.from_parquet(path)
+        assert found == oo.Dataset.from_frame(table)
+        assert (found.dates[0], found.dates[-1], found.n_bars) == ("1871-01-31", "2023-12-31", len(days))
+    else:
+        with pytest.raises(oo.OpenOutcryError, match="`date`"):
+            oo.Dataset.from_parquet(path)
 
 
 @pytest.mark.parametrize("zone", [None, "America/New_York", "UTC"])

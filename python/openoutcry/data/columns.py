@@ -140,10 +140,10 @@ def iso(dates: Iterable[Any]) -> list[str]:
     if isinstance(dates, np.ndarray) and dates.dtype.kind == "M":
         known = dates[~np.isnat(dates)]
         if (known.astype("datetime64[D]") == known).all():
-            return [str(day) for day in dates.astype("datetime64[D]")]
+            return list(np.datetime_as_string(dates.astype("datetime64[D]")).tolist())
         # Dates finer than a second are printed in full, so that the engine refuses them.
         exact = (known.astype("datetime64[s]") == known).all()
-        return [str(time) for time in (dates.astype("datetime64[s]") if exact else dates)]
+        return list(np.datetime_as_string(dates.astype("datetime64[s]") if exact else dates).tolist())
     texts = [date if isinstance(date, str) else _date_text(date) for date in dates]
     for row, text in enumerate(texts if not "".join(texts).isascii() else ()):
         if not _is_text(text):

@@ -144,12 +144,13 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
     try:
         check_regular(path)
         if path.is_file():
-            check_rows(parquet.read_metadata(path), path.stat().st_size, path.name)
-        is_plain = options.of_file() == ReadOptions() and path.is_file()
-        found = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
-        if found is not None:
-            names = parquet.read_schema(path).names
-            return _checked(found[0], periods_per_year, options, names, has_missing=found[1])
+            metadata = parquet.read_metadata(path)
+            check_rows(metadata, path.stat().st_size, path.name)
+            is_plain = options.of_file() == ReadOptions()
+            found = _long_parquet(path, metadata, _while_reading(periods_per_year, options)) if is_plain else None
+            if found is not None:
+                core, has_missing, names = found
+                return _checked(core, periods_per_year, options, names, has_missing=has_missing)
         return import_frame(parquet.read_table(path), periods_per_year, options, path.stem)
     except (FileNotFoundError, PermissionError):
         raise
@@ -231,23 +232,25 @@ def _of_other_form(
         raise (other if questions_of(other) else error) from None
 
 
-def _long_parquet(path: Path, periods_per_year: float | None) -> tuple[native.Dataset, bool] | None:
-    """Return the market of a long Parquet file, and whether a value is missing.
+def _long_parquet(
+    path: Path, metadata: Any, periods_per_year: float | None
+) -> tuple[native.Dataset, bool, list[str]] | None:
+    """Return the market of a long Parquet file, whether a value is missing, and the names of its columns.
 
     None if it has another form.
 
     The file is read in parts.
     """
-    from pyarrow import parquet
-
-    schema = parquet.read_schema(path)
+    schema = metadata.schema.to_arrow_schema()
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name, count in Counter(schema.names).items() if count > 1)
         raise refusal("duplicate_symbol", f"columns must be unique; received {twice!r} twice")
     try:
         names = dataframes.long_names(schema.names) if _has_plain_names(schema.names) else {}
         is_plain = names and long_frames.is_plain(schema, names)
-        return long_parquet.core_of(path, names, periods_per_year) if is_plain else None
+        if not is_plain:
+            return None
+        return *long_parquet.core_of(path, metadata.num_rows, names, periods_per_year), schema.names
     except native.OpenOutcryError as error:
         if error.slug not in _OTHER_FORMS:
             raise

@@ -19,6 +19,8 @@ from openoutcry.errors import refusal
 
 # The number of a value that has none so far.
 _UNKNOWN = 2**32 - 1
+# Days of ten years, which are listed at once.
+_DAYS = 3653
 
 
 def core_of(parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_year: float | None) -> native.Dataset:
@@ -139,12 +141,12 @@ class _Names:
 
         Refuse one that is no date or symbol.
         """
-        unnamed = [place for place in places if self._texts[place] is None]
-        if unnamed:
+        texts = [self._texts[place] for place in places]
+        if None in texts:
             values = [place for place, text in enumerate(self._texts) if text is None]
             row = int(np.flatnonzero(np.isin(found.places, values))[0])
             self._refuse(first_row + row, found.values[found.places[row]])
-        self._numbers |= {self._texts[place]: len(self._numbers) + more for more, place in enumerate(places)}
+        self._numbers.update(zip(texts, range(len(self._numbers), len(self._numbers) + len(texts)), strict=True))
 
     def _read(self, values: Sequence[Any] | Values) -> None:
         self._values = values
@@ -198,30 +200,22 @@ def _of_times(column: Any) -> Distinct:
     return of_times(column.to_numpy(zero_copy_only=False))
 
 
-def _of_days(column: Any) -> Distinct:
-    """Return days as numbers, which Arrow would convert to 64 bits one by one."""
-    days = column.view("int32").to_numpy()
-    first, last = (int(days.min()), int(days.max())) if len(days) else (0, MOST_DAYS)
-    if last - first >= MOST_DAYS:
-        return _of_times(column)
-    return Distinct(np.arange(first, last + 1).view("datetime64[D]"), (days - np.int32(first)).view(np.uint32))
-
-
 class _ArrowKeys:
     """Dates or symbols of Arrow batches.
 
-    Equal dictionaries of two batches are one object.
+    Equal dictionaries of two batches are one object, and so are the days of all batches within some years.
     """
 
     def __init__(self) -> None:
         self._dictionary: Any = None
         self._values: Sequence[Any] | Values = ()
+        self._days, self._first_day = np.empty(0, "datetime64[D]"), 0
 
     def distinct(self, column: Any) -> Distinct:
         """Return the distinct values of a batch; None or NaT for a missing one."""
         if not hasattr(column, "dictionary") and _is_time(column.type):
             is_whole = str(column.type) == "date32[day]" and not column.null_count
-            return _of_days(column) if is_whole else _of_times(column)
+            return self._of_days(column) if is_whole else _of_times(column)
         encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
         places, dictionary = encoded.indices, encoded.dictionary
         if self._dictionary is None or not dictionary.equals(self._dictionary):
@@ -232,6 +226,17 @@ class _ArrowKeys:
         places = places.cast("int64").fill_null(len(dictionary)) if places.null_count else places
         numbers = places.to_numpy(zero_copy_only=False)
         return Distinct(self._values, numbers.view(np.uint32) if numbers.itemsize == 4 else numbers.astype(np.uint32))
+
+    def _of_days(self, column: Any) -> Distinct:
+        """Return days as numbers, which Arrow would convert to 64 bits one by one."""
+        days = column.view("int32").to_numpy()
+        first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+        if last - first >= MOST_DAYS:
+            return _of_times(column)
+        if first < self._first_day or last - self._first_day >= len(self._days):
+            self._first_day = first
+            self._days = np.arange(first, max(last, first + _DAYS) + 1).view("datetime64[D]")
+        return Distinct(self._days, (days - np.int32(self._first_day)).view(np.uint32))
 
 
 def _is_text(kind: Any) -> bool:

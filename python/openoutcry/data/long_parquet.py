@@ -10,23 +10,24 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data.long_frames import LongRows, arrow_parts
 
 # Rows of a part, parts that are decoded ahead, and bytes of a column that are read at once.
-_ROWS, _AHEAD, _BUFFER = 1 << 16, 2, 1 << 16
+_ROWS, _AHEAD, _BUFFER = 1 << 17, 1, 1 << 16
 
 
-def core_of(path: Path, names: dict[str, str], periods_per_year: float | None) -> tuple[native.Dataset, bool]:
+def core_of(
+    path: Path, n_rows: int, names: dict[str, str], periods_per_year: float | None
+) -> tuple[native.Dataset, bool]:
     """Return the market of a long Parquet file, and whether a value is missing.
 
     Args:
         path: Path of the file.
+        n_rows: Number of its rows.
         names: Columns of the file by their role.
         periods_per_year: Bars per year; inferred from the dates by default.
 
     Raises:
         OpenOutcryError: the first invalid key or value, with its row.
     """
-    from pyarrow import parquet
-
-    rows = LongRows(names, parquet.read_metadata(path).num_rows)
+    rows = LongRows(names, n_rows)
     for part in arrow_parts(_batches(path, names), names):
         rows.push(part)
     return rows.market(periods_per_year), rows.has_missing

@@ -5,7 +5,9 @@ use std::mem;
 use std::str::{self, Utf8Error};
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
-use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns};
+use openoutcry::{
+    CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns, reserve_in_huge_pages,
+};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 
@@ -76,8 +78,8 @@ impl NumberColumn {
     #[pyo3(signature = (n_rows=0))]
     fn new(n_rows: usize) -> Self {
         let mut values = Vec::new();
-        // Room to pad the rows of a table; without it the column grows as usual, or fails there.
-        values.try_reserve_exact(n_rows.saturating_add(n_rows / 16)).ok();
+        // Room to pad the rows of a table.
+        reserve_in_huge_pages(&mut values, n_rows.saturating_add(n_rows / 16));
         Self { values, has_missing: false }
     }
 
@@ -200,22 +202,15 @@ fn number(
     added: &mut Vec<u32>,
     found: &mut Vec<u32>,
 ) -> Option<()> {
-    // A loop without a branch per row.
-    let most = places.iter().fold(0, |most, place| (*place).max(most)) as usize;
-    if most >= numbers.len() && !places.is_empty() {
-        return None;
-    }
-    found.clear();
-    found.extend(places.iter().map(|place| numbers[*place as usize]));
-    // Most parts have no new value.
-    for (number, place) in found.iter_mut().zip(places).filter(|(number, _)| **number == u32::MAX) {
-        let known = &mut numbers[*place as usize];
-        if *known == u32::MAX {
-            *known = *n_known;
+    found.resize(places.len(), 0);
+    for (number, place) in found.iter_mut().zip(places) {
+        *number = *numbers.get(*place as usize)?;
+        if *number == u32::MAX {
+            numbers[*place as usize] = *n_known;
+            *number = *n_known;
             *n_known += 1;
             added.push(*place);
         }
-        *number = *known;
     }
     Some(())
 }
