@@ -374,9 +374,9 @@ def _on_ends(
     found: Imported, periods_per_year: float | None, options: ReadOptions
 ) -> tuple[native.Dataset, tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return a market with bars dated by their end, and what was said and read."""
-    core = found.core
-    times = bar_labels.bar_times(found.described, core.dates) if found.described else ()
-    if options.label is None and not bar_labels.may_be_starts(core.dates, core.n_symbols):
+    core, dates = found.core, found.core.dates
+    times = bar_labels.bar_times(found.described, dates) if found.described else ()
+    if options.label is None and not bar_labels.may_be_starts(dates, core.n_symbols):
         return core, (), times
     values, said = bar_labels.labelled(columns.values_of(core), options.label)
     # Else the values are unchanged.

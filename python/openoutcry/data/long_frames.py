@@ -156,7 +156,8 @@ class _Names:
             are_texts = set(map(type, values)) <= {str, type(None)}
             self._texts = list(values) if are_texts else [_text(self._column, value) for value in values]
         numbers = self._numbers
-        self._number_of = np.array(list(map(numbers.get, self._texts, repeat(_UNKNOWN))), np.uint32)
+        known = map(numbers.get, self._texts, repeat(_UNKNOWN))
+        self._number_of = np.fromiter(known, np.uint32, len(self._texts))
         self._first_of = None
         if len(set(self._texts)) < len(self._texts):
             firsts = dict[Any, int]()

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem, Origin};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::error::{raise, to_py};
 use crate::{arguments, arrays};
@@ -134,14 +134,14 @@ impl Dataset {
 
     /// Dates of the bars, ascending.
     #[getter]
-    fn dates(&self) -> Vec<String> {
-        self.0.dates().to_vec()
+    fn dates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.0.dates())
     }
 
     /// Names of the symbols, in the order of the columns.
     #[getter]
-    fn symbols(&self) -> Vec<String> {
-        self.0.symbols().to_vec()
+    fn symbols<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.0.symbols())
     }
 
     /// Number of bars.
