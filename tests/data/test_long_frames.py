@@ -16,6 +16,7 @@ import pytest
 from pyarrow import parquet
 
 import openoutcry as oo
+from openoutcry import openoutcry_py as native
 from openoutcry.data import file_import, long_frames, long_parquet
 from openoutcry.data.readers import distinct
 
@@ -178,3 +179,19 @@ def test_distinct_times_are_those_of_the_column(unit: str) -> None:
     for times in (base + hours, np.append(base + hours, np.datetime64("NaT")), (base + hours)[:0], base + 0 * hours):
         found = distinct.of_times(times)
         np.testing.assert_array_equal(np.asarray(found.values)[found.places], times)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 1 << 18, (1 << 20) + 7, 1 << 60])
+def test_a_column_holds_its_values_whatever_room_was_expected(n_rows: int) -> None:
+    n_dates, symbols = 40_000, [f"S{place}" for place in range(8)]
+    values = np.arange(1.0, n_dates * len(symbols) + 1)
+    dates = np.datetime_as_string(np.datetime64("1900-01-01") + np.arange(n_dates)).tolist()
+    rows, column = native.LongRows(["close"]), native.NumberColumn(n_rows)
+    for part in np.array_split(values, 7):
+        column.push(part)
+    places = [np.repeat(np.arange(n_dates), len(symbols)), np.tile(np.arange(len(symbols)), n_dates)]
+    unknown = [np.full(count, 2**32 - 1, np.uint32) for count in (n_dates, len(symbols))]
+    days, names = ((place.astype(np.uint32), numbers) for place, numbers in zip(places, unknown, strict=True))
+    assert rows.push_keys(days, names) == (list(range(n_dates)), list(range(len(symbols))))
+    market = rows.dataset(dates, symbols, [column])
+    np.testing.assert_array_equal(market.column("close").ravel(), values)

@@ -19,7 +19,7 @@ CRATES = {
     "openoutcry-contract": {"openoutcry-engine", "ed25519-dalek", "serde", "serde_json", "sha2", "thiserror", "zmij"},
     "openoutcry": {"openoutcry-contract", "openoutcry-engine", "libm", "rand_chacha", "sha2", "thiserror"},
     "openoutcry-score": {"openoutcry-contract", "libm", "pulp", "rand_chacha", "serde", "serde_json", "thiserror"},
-    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
+    "openoutcry-py": {"openoutcry", "openoutcry-score", "libc", "numpy", "pyo3", "zstd"},
     "openoutcry-wasm": {"openoutcry", "openoutcry-score", "js-sys", "serde", "serde_json", "wasm-bindgen"},
 }
 PURE = "engine|contract|env|score"

@@ -44,6 +44,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
     "python": {
         "error": set(),
         "events": set(),
+        "huge_pages": set(),
         "ledger": set(),
         "pickle": set(),
         "arena_log": {"error"},
@@ -60,7 +61,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
         "multiple_testing": {"arguments", "arrays", "error"},
         "output_arrays": {"arrays", "error"},
         "skill": {"arrays", "error"},
-        "market_rows": {"arguments", "dataset", "error"},
+        "market_rows": {"arguments", "dataset", "error", "huge_pages"},
         "batch": {"arguments", "arrays", "costs", "dataset", "error", "limits", "output_arrays"},
         "record": {"arguments", "costs", "dataset", "error", "limits"},
         "scenario": {"dataset", "error"},

@@ -235,11 +235,9 @@ def _of_other_form(
 def _long_parquet(
     path: Path, metadata: Any, periods_per_year: float | None
 ) -> tuple[native.Dataset, bool, list[str]] | None:
-    """Return the market of a long Parquet file, whether a value is missing, and the names of its columns.
+    """Return the market of a long Parquet file, which is read in parts.
 
-    None if it has another form.
-
-    The file is read in parts.
+    With it come whether a value is missing, and the names of the columns. None if it has another form.
     """
     schema = metadata.schema.to_arrow_schema()
     if len(set(schema.names)) < len(schema.names):

@@ -19,6 +19,7 @@ mod episode_windows;
 mod error;
 mod events;
 mod forecasts;
+mod huge_pages;
 mod ledger;
 mod limits;
 mod market_rows;

@@ -5,15 +5,14 @@ use std::mem;
 use std::str::{self, Utf8Error};
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
-use openoutcry::{
-    CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns, reserve_in_huge_pages,
-};
+use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 
 use crate::arguments;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
+use crate::huge_pages::reserve_in_huge_pages;
 
 /// A reader of a CSV text that arrives in parts.
 ///

@@ -5,7 +5,6 @@ use crate::market::columns::{Columns, Origin};
 use crate::market::row_keys::RowKeys;
 use crate::market::row_lines::RowLines;
 use crate::market::size_limits::check_rows;
-use crate::vector::huge_pages::reserve_in_huge_pages;
 
 /// The optional columns of a long source, in the order of their refusals.
 pub(crate) const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "dividend", "split", "delisting_return"];
@@ -48,8 +47,9 @@ impl LongRows {
 
     /// Makes room for rows, so that growth copies none.
     pub(crate) fn reserve(&mut self, n_rows: usize) {
+        // Without the room the rows grow as usual, or fail there.
         for (_, column) in &mut self.values {
-            reserve_in_huge_pages(column, n_rows);
+            column.try_reserve_exact(n_rows).ok();
         }
     }
 
