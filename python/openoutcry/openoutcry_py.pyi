@@ -830,7 +830,7 @@ class Record:
         """Return whether the record is finished and every hash follows from its contents."""
 
     def verify_signature(self, public_key: bytes | None = None) -> bool:
-        """Return whether the signature of this record is valid for its contents and a key."""
+        """Return whether the signature is valid for the contents and a key."""
 
     def integrity_differences(self, public_key: bytes | None = None) -> list[dict[str, Any]]:
         """Return the divergences of the digest and the signature.

@@ -135,10 +135,11 @@ class RunRecord:
         return [RunRecord(self._core.only(run)) for run in range(len(self))]
 
     def is_whole(self) -> bool:
-        """Return whether the record is finished and its contents match its hashes and its signature, if any.
+        """Return whether the record is finished and unchanged since its hashes were made.
 
-        The digest and every link are recomputed, which needs no market. Whether cash, NAV and observations follow from
-        the decisions is what `replay` finds: anyone can compute new hashes for changed contents, but not sign them.
+        A signature in the record must be valid too. The digest and every link are recomputed, which needs no
+        market. Whether cash, NAV and observations follow from the decisions is what `replay` finds: anyone can compute
+        new hashes for changed contents, but not sign them.
         """
         return self._core.is_intact() and (self.public_key is None or self.verify_signature())
 
@@ -180,7 +181,7 @@ class RunRecord:
         return RunRecord(self._core.signed(key_bytes(private_key, "`private_key`")), self._cut_bytes)
 
     def verify_signature(self, public_key: bytes | str | None = None) -> bool:
-        """Return whether the signature is valid for the contents of this record and the given key.
+        """Return whether the signature is valid for these contents and a key.
 
         Every link and the digest are recomputed, so a change of any field makes it False. It needs no market: that the
         signed NAVs follow from the decisions is what `replay` finds. Without a key, the key in the record is used. A

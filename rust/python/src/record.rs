@@ -160,7 +160,7 @@ impl Record {
         Ok(Self { core, torn_bytes: self.torn_bytes })
     }
 
-    /// Return whether the signature of this record is valid for its contents and a key.
+    /// Return whether the signature is valid for the contents and a key.
     #[pyo3(signature = (public_key=None))]
     fn verify_signature(&self, py: Python<'_>, public_key: Option<[u8; 32]>) -> PyResult<bool> {
         py.detach(|| self.core.verify_signature(public_key.as_ref())).map_err(to_py)

@@ -147,7 +147,7 @@ impl AgentTrajectory {
         Ok(self)
     }
 
-    /// Returns whether the signature of this record is valid for its contents and a key.
+    /// Returns whether the signature is valid for the contents and a key.
     ///
     /// The chain is recomputed from the contents: a signature signs the digest only, and the digest only the last link
     /// of each run. Without a key, the public key in the record is used. A valid signature then shows that the holder
