@@ -826,8 +826,11 @@ class Record:
     def signed(self, private_key: bytes) -> Record:
         """Return the record signed with a private Ed25519 key."""
 
+    def is_intact(self) -> bool:
+        """Return whether the record is finished and every hash follows from its contents."""
+
     def verify_signature(self, public_key: bytes | None = None) -> bool:
-        """Return whether the signature of this record is valid for a key."""
+        """Return whether the signature is valid for the contents and a key."""
 
     def integrity_differences(self, public_key: bytes | None = None) -> list[dict[str, Any]]:
         """Return the divergences of the digest and the signature.

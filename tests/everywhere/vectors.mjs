@@ -133,8 +133,17 @@ function records(oo, vector) {
     const text = oo.canonicalize(JSON.stringify(vector[name]));
     const replay = oo.replay(text, market("synthetic"));
     const verified = oo.verifyRecord(text);
-    return unless(replay.verified && verified.intact && replay.digest === vector[name].digest, `${name}: ${JSON.stringify(replay)}`);
+    const isSigned = replay.signed_by === vector[name].signature.public_key;
+    return unless(replay.verified && isSigned && verified.intact && replay.digest === vector[name].digest, `${name}: ${JSON.stringify(replay)}`);
   });
+  // A step edited after signing: the links and the signature stay.
+  const edited = structuredClone(vector.record);
+  edited.runs[0].steps[1].nav = 9;
+  const text = oo.canonicalize(JSON.stringify(edited));
+  const [replay, verified] = [oo.replay(text, market("synthetic")), oo.verifyRecord(text)];
+  const fields = verified.faults.map((fault) => fault.field).sort().join();
+  const isRefused = !verified.intact && fields === "link,signature" && !replay.verified && replay.signed_by === null;
+  replayed.push(...unless(isRefused, `an edited step: ${JSON.stringify([replay, verified])}`));
   return [...shown, ...replayed];
 }
 

@@ -14,6 +14,7 @@ import pytest
 from report_pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, make_view
 
 import openoutcry as oo
+from openoutcry import openoutcry_py as native
 from openoutcry.records.run_record import RunRecord
 from openoutcry.report.pages.metric_labels import METRICS
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, FIELD, GATES, SIDE, VERDICTS
@@ -324,3 +325,14 @@ def test_a_page_of_fifty_agents_and_24_windows_is_below_a_megabyte(board: Board)
     ]
     page = render_scores(replace(view_of(board), rows=many), PROVENANCE)
     assert len(page.encode()) < 1_000_000
+
+
+def test_a_record_changed_after_signing_names_no_signer(board: Board, records: list[RunRecord]) -> None:
+    signed = records[0]
+    content = json.loads(signed.to_json())
+    content["runs"][0]["steps"][0]["nav"] = 9.0
+    edited = RunRecord.from_json(native.canonicalize(json.dumps(content)))
+    assert edited.digest == signed.digest
+    note = f"{signed.digest}, signed by {signed.public_key}"
+    assert note in render_scores(view_of(board), provenance_of(board, records=[signed]))
+    assert "signed by" not in render_scores(view_of(board), provenance_of(board, records=[edited]))

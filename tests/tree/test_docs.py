@@ -125,6 +125,14 @@ def test_a_command_of_a_page_exists_with_its_options(words: list[str]) -> None:
     assert result.exit_code == 0, result.output
 
 
+def test_the_python_in_a_command_of_a_page_imports_names_that_exist() -> None:
+    shells = [block.text for page in PAGES for block in blocks(read(page)) if block.info in {"console", "sh", "bash"}]
+    imports = {found for text in shells for found in re.findall(r"from openoutcry[\w.]* import [\w, ]+", text)}
+    assert imports
+    for statement in imports:
+        exec(statement, {})
+
+
 @pytest.mark.parametrize("words", commands_named("make"), ids=" ".join)
 def test_a_make_target_of_a_page_exists(words: list[str]) -> None:
     targets = re.findall(r"^([a-z-]+):.*## ", read(ROOT / "Makefile"), re.MULTILINE)

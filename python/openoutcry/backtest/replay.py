@@ -68,7 +68,7 @@ class Replay:
         n_steps: Number of decisions replayed.
         differences: Values that differ, in order: per run its header, then its first differing steps.
         unfinished: What is missing from an unfinished record; None for a finished one.
-        signed_by: Public key of a valid signature; None without one.
+        signed_by: Public key of a valid signature; None without one, and if any value differs.
     """
 
     digest: str | None
@@ -147,7 +147,7 @@ def replay(
         for fields in of_run
     ]
     differences += [Difference(**fields) for fields in record._edited(public_key)]
-    signed_by = record.public_key if all(each.field != "signature" for each in differences) else None
+    signed_by = None if differences else record.public_key
     digest = record._core.computed_digest
     return Replay(digest, len(record), n_steps, tuple(differences), record.unfinished, signed_by)
 

@@ -135,15 +135,16 @@ class RunRecord:
         return [RunRecord(self._core.only(run)) for run in range(len(self))]
 
     def is_whole(self) -> bool:
-        """Return whether the record is finished and matches its digest and signature.
+        """Return whether the record is finished and unchanged since its hashes were made.
 
-        `replay` verifies the hash chains of the runs.
+        A signature in the record must be valid too. The digest and every link are recomputed, which needs no
+        market. Whether cash, NAV and observations follow from the decisions is what `replay` finds: anyone can compute
+        new hashes for changed contents, but not sign them.
         """
-        is_signed = self.public_key is None or self.verify_signature()
-        return self.digest is not None and self.digest == self._core.computed_digest and is_signed
+        return self._core.is_intact() and (self.public_key is None or self.verify_signature())
 
     def is_signed_by(self, public_keys: Iterable[bytes | str]) -> bool:
-        """Return whether the record has a valid signature by one of the keys."""
+        """Return whether one of the keys signed these contents; see `verify_signature`."""
         return self.public_key is not None and any(self.verify_signature(key) for key in public_keys)
 
     def to_json(self) -> str:
@@ -174,15 +175,17 @@ class RunRecord:
         """Return the record, signed with an Ed25519 private key of 32 bytes.
 
         Raises:
-            OpenOutcryError: the record is unfinished, or the key is not 32 bytes.
+            OpenOutcryError: the record is unfinished, its hashes do not match its contents, or the key is not 32
+                bytes.
         """
         return RunRecord(self._core.signed(key_bytes(private_key, "`private_key`")), self._cut_bytes)
 
     def verify_signature(self, public_key: bytes | str | None = None) -> bool:
-        """Return whether the signature is valid for this record and the given key.
+        """Return whether the signature is valid for these contents and a key.
 
-        Without a key, the key in the record is used. A valid signature then shows that the record is unchanged, but
-        not who signed it.
+        Every link and the digest are recomputed, so a change of any field makes it False. It needs no market: that the
+        signed NAVs follow from the decisions is what `replay` finds. Without a key, the key in the record is used. A
+        valid signature then shows that the record is unchanged, but not who signed it.
 
         Args:
             public_key: 32 bytes, or hexadecimal digits.

@@ -97,7 +97,9 @@ def provenance_of(
         named = [("name", protocol.name), ("edition", protocol.edition), ("digest", protocol.digest)]
         groups["Suite"] = [*named, *rules, ("seeds", seeds)]
     known = list(records)
-    signers = {record.digest: record.public_key for record in known if record.public_key is not None}
+    signers = {
+        record.digest: record.public_key for record in known if record.public_key is not None and record.is_whole()
+    }
     groups["Records"] = [(score.agent_id, _digest(score, signers)) for score in board.scores]
     engines = sorted({header["engine_version"] for record in known for header in record.headers})
     entries = [*versions(), *([("engine stated by the records", ", ".join(engines))] if engines else [])]

@@ -102,7 +102,12 @@ impl Record {
         self.core.digest.map(|digest| digest.to_string())
     }
 
-    /// Computed digest of the agent and its runs.
+    /// Return whether the record is finished and every hash follows from its contents.
+    fn is_intact(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.core.intact_digest().is_some())
+    }
+
+    /// Computed digest of the agent and the recorded last links of its runs.
     #[getter]
     fn computed_digest(&self) -> Option<String> {
         self.core.computed_digest().map(|digest| digest.to_string())
@@ -155,10 +160,10 @@ impl Record {
         Ok(Self { core, torn_bytes: self.torn_bytes })
     }
 
-    /// Return whether the signature of this record is valid for a key.
+    /// Return whether the signature is valid for the contents and a key.
     #[pyo3(signature = (public_key=None))]
-    fn verify_signature(&self, public_key: Option<[u8; 32]>) -> PyResult<bool> {
-        self.core.verify_signature(public_key.as_ref()).map_err(to_py)
+    fn verify_signature(&self, py: Python<'_>, public_key: Option<[u8; 32]>) -> PyResult<bool> {
+        py.detach(|| self.core.verify_signature(public_key.as_ref())).map_err(to_py)
     }
 
     /// Return the divergences of the digest and the signature.

@@ -125,7 +125,19 @@ impl RunTrajectory {
 }
 
 impl AgentTrajectory {
-    /// Returns the digest of these runs and this agent.
+    /// Returns the digest if it and every link follow from the contents.
+    ///
+    /// `None` for an unfinished or changed record. It needs no market: whether cash, NAV and observations follow from
+    /// the decisions is what a replay finds.
+    #[must_use]
+    pub fn intact_digest(&self) -> Option<Digest> {
+        let is_chained = self.runs.iter().all(|run| run.breaks().is_empty());
+        self.computed_digest().filter(|computed| is_chained && self.digest == Some(*computed))
+    }
+
+    /// Returns the digest of this agent and the recorded last link of each run.
+    ///
+    /// The links are not recomputed: [`AgentTrajectory::intact_digest`] does that.
     ///
     /// `None` if a run is unfinished.
     #[must_use]

@@ -27,7 +27,7 @@ impl AgentTrajectory {
 
     /// Returns the record in a JSON text, which must be canonical.
     ///
-    /// The hash chain is not checked: a replay checks it.
+    /// The hash chain is not checked: [`AgentTrajectory::intact_digest`] and a replay check it.
     ///
     /// # Errors
     ///

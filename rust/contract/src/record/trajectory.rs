@@ -137,20 +137,21 @@ impl AgentTrajectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if the record is unfinished and has no digest.
+    /// Returns an error if the record is unfinished, or its hashes do not follow from its contents.
     pub fn signed(mut self, private_key: &[u8; 32]) -> Result<Self, RecordError> {
-        let unfinished = |problem: String| RecordError::Unfinished { problem };
-        let digest = self.computed_digest().filter(|digest| self.digest == Some(*digest)).ok_or_else(|| {
-            unfinished(self.unfinished().unwrap_or_else(|| "with a digest that does not match its runs".to_owned()))
+        let digest = self.intact_digest().ok_or_else(|| {
+            let edited = || "with a digest or a link that does not follow from its contents".to_owned();
+            RecordError::Unfinished { problem: self.unfinished().unwrap_or_else(edited) }
         })?;
         self.signature = Some(Signature::of(&digest, private_key));
         Ok(self)
     }
 
-    /// Returns whether the signature of this record is valid for a key.
+    /// Returns whether the signature is valid for the contents and a key.
     ///
-    /// Without a key, the public key in the record is used. A valid signature then shows that the holder of that key
-    /// signed this record.
+    /// The chain is recomputed from the contents: a signature signs the digest only, and the digest only the last link
+    /// of each run. Without a key, the public key in the record is used. A valid signature then shows that the holder
+    /// of that key signed this record.
     ///
     /// # Errors
     ///
@@ -163,6 +164,6 @@ impl AgentTrajectory {
                 return Ok(false);
             }
         }
-        Ok(self.computed_digest().is_some_and(|digest| signature.signs(&digest)))
+        Ok(self.intact_digest().is_some_and(|digest| signature.signs(&digest)))
     }
 }

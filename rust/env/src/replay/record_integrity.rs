@@ -6,7 +6,7 @@ use crate::replay::divergence::{Cause, Difference};
 
 /// Returns the divergences of the digest and the signature of a record.
 ///
-/// A signature is verified if present. With a key, it must be by that key.
+/// A signature is verified if present, over the recomputed chain. With a key, it must be by that key.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn integrity_differences(
     if (public_key.is_some() || record.signature.is_some()) && !record.verify_signature(public_key)? {
         let key = record.signature.as_ref().map(|signature| Digest(signature.public_key).to_string());
         let wanted = public_key.map_or_else(|| "that key".to_owned(), |key| Digest(*key).to_string());
-        let (recorded, replayed) = (key.unwrap_or_default(), format!("no signature by {wanted} for this digest"));
+        let (recorded, replayed) = (key.unwrap_or_default(), format!("no signature by {wanted} for these contents"));
         found.push(record_divergence("signature", format!("by {recorded}"), replayed, Cause::SignatureEdited));
     }
     Ok(found)

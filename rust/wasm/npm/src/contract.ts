@@ -159,7 +159,7 @@ export interface Replay {
   differences: Difference[];
   /** The missing part of an unfinished record, else `null`. */
   unfinished: string | null;
-  /** Public key of a valid signature. */
+  /** Public key of a valid signature; `null` without one, and if any value differs. */
   signed_by: string | null;
 }
 

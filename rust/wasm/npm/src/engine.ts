@@ -244,7 +244,7 @@ export function replay(record: string, datasets: Dataset | readonly Dataset[], h
   return JSON.parse(native.replay(text("record", record), shared(datasets), holding(held, HELD))) as Replay;
 }
 
-/** Verifies the hashes and the signature of a record, without its market. */
+/** Recomputes the hashes of a record and verifies its signature over them, without its market. */
 export function verifyRecord(record: string, held: Pick<Held, "public_key"> = {}): Verification {
   return JSON.parse(native.verify_record(text("record", record), holding(held, ["public_key"]))) as Verification;
 }
