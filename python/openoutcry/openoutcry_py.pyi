@@ -943,7 +943,7 @@ class Submission:
         periods_per_year: float,
         in_sample_trials: int = 0,
         dataset: str | None = None,
-        dataset_name: str = "",
+        dataset_name: str | None = None,
     ) -> Submission:
         """Return the submission of bare returns.
 
@@ -1123,6 +1123,18 @@ def decompress(content: bytes) -> tuple[bytes, bool]:
 
     Raises:
         OpenOutcryError: `record_invalid`: the bytes are not a frame, are damaged, or exceed the size of any record.
+    """
+
+def readable_message(text: str) -> str:
+    """Return the message of an error: safe to print, and cut in the middle to 2,000 bytes.
+
+    Tabs and line breaks remain.
+    """
+
+def readable_text(text: str, kept: str = "") -> str:
+    r"""Return text in a form that is safe to print: one line without controls and invisible characters.
+
+    Those become escapes such as `\x1b`, except for the characters of `kept`.
     """
 
 def canonicalize(text: str) -> str:

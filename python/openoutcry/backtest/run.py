@@ -396,4 +396,4 @@ class Run:
     def __repr__(self) -> str:
         outcome = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))
         span = f"{self.dates[0]} .. {self.dates[-1]}, {periods_text(self.dataset.periods_per_year)}"
-        return f"Run({self.name!r} on {self.dataset.name!r}, {span}, {outcome})"
+        return native.readable_text(f"Run({self.name!r} on {self.dataset.name!r}, {span}, {outcome})")
