@@ -139,7 +139,7 @@ LAYERS = {
     "arena_prompt": _layer("arena.forecast_prompt", "errors agents arena_snapshots", ""),
     "arena_questions": _layer(
         "arena.past_questions arena.dataset_splits",
-        f"{BASE} arena_protocol arena_scoring arena_snapshots arena_verifier arena_prompt",
+        f"{BASE} untrusted arena_protocol arena_scoring arena_snapshots arena_verifier arena_prompt",
         "",
     ),
     "arena_server": _layer(

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.bounded_file import check_folder
 from openoutcry.untrusted.terminal import echo, echo_error
 
 if TYPE_CHECKING:
@@ -91,9 +92,10 @@ def checked_export(folder: Path) -> Path:
     """Return the folder of an export.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no such folder.
+        OpenOutcryError: `argument_invalid`: there is no such folder, or it contains a pipe or a device.
     """
     if folder.is_dir():
+        check_folder(folder, "an export")
         return folder
     why = "is not a folder" if folder.exists() else "does not exist"
     raise refusal("argument_invalid", f"a folder of an export is required; received '{folder}', which {why}")

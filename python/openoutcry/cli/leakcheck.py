@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,7 @@ from openoutcry.data.market_source import named_market
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.untrusted.rich_console import Console
-from openoutcry.untrusted.terminal import echo_json
+from openoutcry.untrusted.terminal import echo_exception, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.audits.leakcheck import Leak, Report
@@ -87,11 +86,11 @@ def leakcheck(
         if error.__cause__ is not None and not isinstance(
             error.__cause__, OpenOutcryError | OSError | ModuleNotFoundError
         ):
-            traceback.print_exception(error.__cause__)
+            echo_exception(error.__cause__)
         raise
     except Exception as error:
         # Not re-raised: an uncaught error exits with code 1, which means that a leak was found.
-        traceback.print_exc()
+        echo_exception(error)
         raise typer.Exit(2) from error
     if as_json:
         echo_json(report.to_dict())

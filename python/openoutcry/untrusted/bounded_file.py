@@ -88,6 +88,17 @@ def read_input(path: str | os.PathLike[str], most: int, what: str) -> bytes:
     return read_bytes(path, most, what)
 
 
+def check_folder(folder: str | os.PathLike[str], what: str) -> None:
+    """Refuse a folder that contains a pipe or a device, so that its files can be read without care.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the folder, or one below it, contains another thing than a file or folder.
+    """
+    for each in Path(folder).rglob("*"):
+        if each.exists() and not _is_plain(found := each.stat()):
+            raise _refused(found, each, f"an entry of {what}", "argument_invalid")
+
+
 def sha256_of(path: str | os.PathLike[str], what: str) -> str:
     """Return the SHA-256 of a file in hexadecimal, which is read in parts; see `open_file`."""
     digest = hashlib.sha256()
@@ -133,8 +144,12 @@ def is_inherited(found: os.stat_result) -> bool:
     return False
 
 
+def _is_plain(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+
+
 def _is_allowed(found: os.stat_result) -> bool:
-    return stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode) or is_inherited(found)
+    return _is_plain(found) or is_inherited(found)
 
 
 def _refused(found: os.stat_result, path: str | os.PathLike[str], what: str, slug: str) -> OpenOutcryError:
