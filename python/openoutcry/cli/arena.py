@@ -214,7 +214,7 @@ def _decisions(path: Path) -> list[dict[str, Any]]:
         # Python also parses non-JSON values such as NaN, which a server refuses.
         json.dumps(decisions, allow_nan=False)
     except (OSError, ValueError, RecursionError) as error:
-        why = describe_error(error) if isinstance(error, OSError) else f"'{path}', which is not JSON"
+        why = describe_error(error) if isinstance(error, OSError | OpenOutcryError) else f"'{path}', which is not JSON"
         if isinstance(error, json.JSONDecodeError):
             why = f"'{path}', which is invalid at line {error.lineno}, column {error.colno}"
         raise refusal("argument_invalid", f"decisions must be a JSON file or `-`; received {why}") from error

@@ -26,7 +26,7 @@ from openoutcry.errors import refusal
 from openoutcry.harness import AgentError
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import CONTRACT_VERSION, OpenOutcryError
-from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, KEY_BYTES, read_text
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, KEY_BYTES, check_kind, read_text
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json
 
@@ -207,9 +207,10 @@ def _verify(path: Path, public_key: str | None) -> None:
 
 
 def _check_key(path: Path) -> None:
-    """Refuse a path that cannot hold a key, without reading it: it may be a pipe."""
+    """Refuse a path that cannot hold a key, without reading it: it may be a pipe of the shell."""
     if path.is_dir() or not os.access(path, os.R_OK):
         raise _no_key(path)
+    check_kind(path, "`--private-key`", "key_invalid")
     if path.is_file() and not 64 <= path.stat().st_size <= _KEY_BYTES:
         raise _no_key(path)
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.records.line_sink import LineSink, check_same_file, lines_of
 from openoutcry.records.run_record import RunRecord
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, RECORD_BYTES, read_bytes
@@ -104,6 +104,8 @@ class Journal:
     def _stored_about(self, place: Path) -> dict[str, Any]:
         try:
             stored = json.loads(read_bytes(place, DOCUMENT_BYTES, f"`{_ABOUT}`"))
+        except OpenOutcryError:
+            raise
         except ValueError:
             stored = None
         if isinstance(stored, dict):

@@ -39,9 +39,7 @@ def open_file(path: str | os.PathLike[str], what: str, slug: str = "argument_inv
         OpenOutcryError: the path is a named pipe, a device or a socket.
         OSError: the file cannot be opened.
     """
-    before = Path(path).stat()
-    if not _is_allowed(before):
-        raise _refused(before, path, what, slug)
+    before = check_kind(path, what, slug)
     # Without O_NONBLOCK, a pipe that takes the place of the file now would block.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(path, flags)
@@ -57,6 +55,19 @@ def open_file(path: str | os.PathLike[str], what: str, slug: str = "argument_inv
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def check_kind(path: str | os.PathLike[str], what: str, slug: str = "argument_invalid") -> os.stat_result:
+    """Return the status of a path, which is not opened; see `open_file`.
+
+    Raises:
+        OpenOutcryError: the path is a named pipe, a device or a socket.
+        OSError: there is no such path.
+    """
+    found = Path(path).stat()
+    if not _is_allowed(found):
+        raise _refused(found, path, what, slug)
+    return found
 
 
 def read_bytes(path: str | os.PathLike[str], most: int, what: str, slug: str = "argument_invalid") -> bytes:

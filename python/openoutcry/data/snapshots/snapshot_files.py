@@ -21,7 +21,7 @@ from openoutcry.data.columns import stated_periods
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.readers.file_content import MAX_BYTES, check_entries
 from openoutcry.data.snapshots.market_tables import TABLES, tables_of
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.untrusted.bounded_file import open_file, read_bytes
 
 FORMAT = "openoutcry/snapshot/v1"
@@ -167,6 +167,8 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
             file.seek(0)
             with np.load(file, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
+    except OpenOutcryError:
+        raise
     except _DAMAGED as error:
         raise refusal("field_unparsable", f"the numbers of a snapshot are required; received {path.name}") from error
     if not {"close", "periods_per_year", "fundamentals"} <= set(arrays) <= known:
@@ -177,6 +179,8 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 def _manifest(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(read_bytes(path, MAX_BYTES, "a manifest", "field_unparsable"))
+    except OpenOutcryError:
+        raise
     except ValueError as error:
         raise refusal("field_unparsable", f"the manifest of a snapshot is required; received {path.name}") from error
     is_manifest = (
