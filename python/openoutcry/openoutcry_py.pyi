@@ -1126,15 +1126,15 @@ def decompress(content: bytes) -> tuple[bytes, bool]:
     """
 
 def readable_message(text: str) -> str:
-    """Return the message of an error: safe to print, and cut in the middle to 2,000 bytes.
+    """Return the message of an error, safe to print and of at most 2,000 bytes.
 
-    Tabs and line breaks remain.
+    A longer message is cut in the middle. Tabs and line breaks remain.
     """
 
 def readable_text(text: str, kept: str = "") -> str:
-    r"""Return text in a form that is safe to print: one line without controls and invisible characters.
+    r"""Return text on one line, in a form that is safe to print.
 
-    Those become escapes such as `\x1b`, except for the characters of `kept`.
+    Controls and invisible characters become escapes such as `\x1b`, except for the characters of `kept`.
     """
 
 def canonicalize(text: str) -> str:

@@ -207,7 +207,7 @@ def _verify(path: Path, public_key: str | None) -> None:
 
 
 def _check_key(path: Path) -> None:
-    """Refuse a path that cannot hold a key, without reading it: it may be a pipe of the shell."""
+    """Refuse a path that cannot hold a key, without reading it: it may be a pipe."""
     if path.is_dir() or not os.access(path, os.R_OK):
         raise _no_key(path)
     check_kind(path, "`--private-key`", "key_invalid")

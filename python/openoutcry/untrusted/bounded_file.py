@@ -64,7 +64,10 @@ def check_kind(path: str | os.PathLike[str], what: str, slug: str = "argument_in
         OpenOutcryError: the path is a named pipe, a device or a socket.
         OSError: there is no such path.
     """
-    found = Path(path).stat()
+    try:
+        found = Path(path).stat()
+    except UnicodeEncodeError as error:
+        raise refusal(slug, f"{what} must be a file; received {os.fspath(path)!r}, which is no file name") from error
     if not _is_allowed(found):
         raise _refused(found, path, what, slug)
     return found
@@ -93,14 +96,14 @@ def read_text(path: str | os.PathLike[str], most: int, what: str, slug: str = "a
 
 
 def read_input(path: str | os.PathLike[str], most: int, what: str) -> bytes:
-    """Return the content of a file, or of standard input if it is named `-`; see `read_bytes`."""
+    """Return the content of a file, or of standard input for `-`; see `read_bytes`."""
     if os.fspath(path) == "-":
         return read_stream(sys.stdin.buffer, most, "standard input", what)
     return read_bytes(path, most, what)
 
 
 def check_folder(folder: str | os.PathLike[str], what: str) -> None:
-    """Refuse a folder that contains a pipe or a device, so that its files can be read without care.
+    """Refuse a folder that contains a pipe or a device.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the folder, or one below it, contains another thing than a file or folder.
@@ -111,7 +114,7 @@ def check_folder(folder: str | os.PathLike[str], what: str) -> None:
 
 
 def sha256_of(path: str | os.PathLike[str], what: str) -> str:
-    """Return the SHA-256 of a file in hexadecimal, which is read in parts; see `open_file`."""
+    """Return the SHA-256 of a file in hexadecimal; see `open_file`."""
     digest = hashlib.sha256()
     with open_file(path, what) as file:
         while part := file.read(_PART):

@@ -1,4 +1,4 @@
-"""Warnings and log messages of this and of other packages, with control characters escaped."""
+"""Warnings and log messages with control characters escaped."""
 
 from __future__ import annotations
 

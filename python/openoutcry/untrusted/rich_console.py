@@ -22,7 +22,7 @@ _UNUSUAL = re.compile(r"[^ -~\n]")
 
 
 class Console(_Console):
-    """A console without markup and emoji codes, on which no text controls the terminal."""
+    """A console without markup, on which no text controls the terminal."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(markup=False, emoji=False, **settings)
@@ -41,7 +41,7 @@ class Console(_Console):
 
 
 class Progress(_Progress):
-    """A progress bar on standard error that disappears at its end; its descriptions are text, not markup."""
+    """A progress bar on standard error that disappears at its end."""
 
     def __init__(self, *columns: str | ProgressColumn, console: Console | None = None, **settings: Any) -> None:
         shown = console or Console(stderr=True)

@@ -37,7 +37,7 @@ def readable_lines(text: str) -> str:
 
 
 def readable_json(text: str) -> str:
-    r"""Return a JSON text with the same value, in which control characters are escaped as `\u001b`."""
+    """Return a JSON text with the same value and escaped control characters."""
     return _UNUSUAL.sub(_json_escape, text)
 
 
@@ -67,7 +67,7 @@ def echo_error(message: object) -> None:
 
 
 def echo_exception(error: BaseException) -> None:
-    """Print the traceback of an exception; each of its lines is cut as that of an error."""
+    """Print the traceback of an exception, each of its lines cut as an error."""
     import traceback
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))

@@ -8,7 +8,7 @@ pub const MAX_MESSAGE_BYTES: usize = 2000;
 /// Stands for what was cut from a text.
 const CUT: &str = " … [cut] … ";
 
-/// Returns a text on one line, without characters that control a terminal or that are invisible.
+/// Returns a text on one line, in a form that is safe to print.
 ///
 /// Controls, line and paragraph separators, bidirectional and zero-width characters, and spaces other than U+0020 become
 /// escapes such as `\x1b` and `\u202e`, except for the characters of `kept`.
@@ -31,7 +31,7 @@ pub fn readable_text(text: &str, kept: &str) -> String {
     readable
 }
 
-/// Returns a text of at most `most` bytes: its start and its end if it is longer.
+/// Returns a text, or the start and the end of one of more than `most` bytes.
 #[must_use]
 pub fn shortened_text(text: &str, most: usize) -> String {
     if text.len() <= most {
@@ -49,7 +49,9 @@ pub fn shortened_text(text: &str, most: usize) -> String {
     format!("{}{CUT}{}", &text[..start], &text[end..])
 }
 
-/// Returns the message of an error: readable and at most `MAX_MESSAGE_BYTES` long; tabs and line breaks remain.
+/// Returns the message of an error, safe to print and cut to `MAX_MESSAGE_BYTES`.
+///
+/// Tabs and line breaks remain.
 #[must_use]
 pub fn readable_message(text: &str) -> String {
     // Escapes only lengthen a text, so nothing of the middle of a longer one is shown.
@@ -57,7 +59,7 @@ pub fn readable_message(text: &str) -> String {
     shortened_text(&readable_text(&text, "\n\t"), MAX_MESSAGE_BYTES)
 }
 
-/// Returns whether a character shows something and moves only one place to the right.
+/// Returns whether a character is graphic, and not ignored by default.
 fn is_visible(character: char) -> bool {
     match character {
         ' '..='~' => true,

@@ -86,7 +86,7 @@ fn truth(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<O
     value.extract().map(Some).map_err(|_| refused(slug, name, "True or False", value))
 }
 
-/// Defines a text of an argument: its slug and message if it has a lone surrogate, which UTF-8 cannot encode.
+/// Defines a text of an argument, with its refusal of a lone surrogate.
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident($slug:literal, $wanted:literal);)+) => { $(
         $(#[$doc])*

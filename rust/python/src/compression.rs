@@ -12,9 +12,9 @@ use crate::error::raise;
 /// Compression level, the default of the zstd command.
 const LEVEL: i32 = 3;
 
-/// Largest size of a decompressed frame: this, and a hundred times its own size, but never more than `MOST_BYTES`.
+/// Largest size of a decompressed frame: this, and a hundred times its own size.
 ///
-/// Digests do not compress, so no record reaches the bound. A decompression bomb does.
+/// But never more than `MOST_BYTES`. Digests do not compress, so no record reaches the bound. A decompression bomb does.
 const FREE_BYTES: usize = 1 << 26;
 
 /// Largest size of a record.

@@ -1,21 +1,21 @@
-//! Text of unknown origin in a form that is safe to print, which one function of the contract decides.
+//! Text of unknown origin in a form that is safe to print.
 
 use openoutcry::readable_text as core;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// Return text in a form that is safe to print: one line without controls and invisible characters.
+/// Return text on one line, in a form that is safe to print.
 ///
-/// Those become escapes such as `\x1b`, except for the characters of `kept`.
+/// Controls and invisible characters become escapes such as `\x1b`, except for the characters of `kept`.
 #[pyfunction]
 #[pyo3(signature = (text, kept=""))]
 pub(crate) fn readable_text(text: &Bound<'_, PyString>, kept: &str) -> PyResult<String> {
     Ok(core::readable_text(&encodable(text)?, kept))
 }
 
-/// Return the message of an error: safe to print, and cut in the middle to 2,000 bytes.
+/// Return the message of an error, safe to print and of at most 2,000 bytes.
 ///
-/// Tabs and line breaks remain.
+/// A longer message is cut in the middle. Tabs and line breaks remain.
 #[pyfunction]
 pub(crate) fn readable_message(text: &Bound<'_, PyString>) -> PyResult<String> {
     Ok(core::readable_message(&encodable(text)?))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.arguments import checked_text
 from openoutcry.data.columns import stated_periods
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.readers.file_content import MAX_BYTES, check_entries
@@ -51,6 +52,7 @@ def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Pat
             another name or source, or a damaged snapshot.
         OSError: the folder cannot be written to.
     """
+    checked_text("source", source)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {
