@@ -94,6 +94,8 @@ __all__ = [
     "power",
     "probabilistic_sharpe",
     "read_decision",
+    "readable_message",
+    "readable_text",
     "record_public_key",
     "regress",
     "resolve_window",
