@@ -63,11 +63,19 @@ pub fn readable_message(text: &str) -> String {
 fn is_visible(character: char) -> bool {
     match character {
         ' '..='~' => true,
-        // Controls, the no-break space and the soft hyphen.
-        '\0'..='\u{a0}' | '\u{ad}' => false,
-        // Letters and marks that are ignored by default, and the braille pattern without dots.
-        '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' => false,
-        '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}' => false,
+        // Controls, the no-break space and the soft hyphen; then letters and marks that are ignored by default, and the
+        // braille pattern without dots.
+        '\0'..='\u{a0}'
+        | '\u{ad}'
+        | '\u{34f}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{ffa0}'
+        | '\u{e0000}'..='\u{e0fff}' => false,
         // After a letter, `escape_debug` escapes what Unicode does not count as graphic, but not combining marks.
         _ => String::from_iter(['a', character]).escape_debug().count() == 2,
     }

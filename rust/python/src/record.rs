@@ -274,7 +274,7 @@ pub(crate) fn fill_commitment(py: Python<'_>, fill_key: [u8; 32]) -> Bound<'_, P
 /// Raises:
 ///     OpenOutcryError: `bad_json`: it is not JSON, or has a duplicate field.
 #[pyfunction]
-pub(crate) fn canonicalize<'py>(py: Python<'py>, text: JsonText) -> PyResult<Bound<'py, PyString>> {
+pub(crate) fn canonicalize(py: Python<'_>, text: JsonText) -> PyResult<Bound<'_, PyString>> {
     let canonical = openoutcry::canonicalize(&text);
     canonical.map(|text| PyString::new(py, &text)).map_err(|error| crate::error::raise("bad_json", &error.to_string()))
 }
