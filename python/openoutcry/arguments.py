@@ -6,6 +6,7 @@ An invalid argument raises; it is never converted to a valid one.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from operator import index
 from pathlib import Path
@@ -16,6 +17,8 @@ import numpy.typing as npt
 
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def checked_integer(name: str, value: Any, least: int, most: int, slug: str = "argument_invalid") -> int:
@@ -47,9 +50,12 @@ def is_bool(value: Any) -> bool:
 
 
 def checked_text(name: str, value: Any) -> str:
-    """Return a string; raise for any other type."""
+    """Return a string; raise for any other type, and for a lone surrogate."""
     if not isinstance(value, str):
         raise refusal("argument_invalid", f"`{name}` must be a text; received {value!r}")
+    if _SURROGATE.search(value):
+        # UTF-8 cannot encode it, so that no file or record can contain it.
+        raise refusal("argument_invalid", f"`{name}` must be a text without lone surrogates; received {value!r}")
     return value
 
 
@@ -154,6 +160,11 @@ def path_of(name: str, value: Any) -> Path:
     """Return a path from a string or a path object."""
     if not isinstance(value, (str, os.PathLike)):
         raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type_of(value)}")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError as error:
+        message = f"`{name}` must be a path without lone surrogates; received {os.fspath(value)!r}"
+        raise refusal("argument_invalid", message) from error
     if "\0" in os.fsdecode(value):
         raise refusal("argument_invalid", f"`{name}` must be a path without NUL; received {os.fsdecode(value)[:60]!r}")
     return Path(value)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from openoutcry.openoutcry_py import OpenOutcryError as OpenOutcryError
+from openoutcry.openoutcry_py import readable_message
 
 
 def refusal(slug: str, message: str) -> OpenOutcryError:
     """Return an `OpenOutcryError` with a slug of `contract/errors.json`.
 
-    The caller raises it.
+    The caller raises it. Control characters of the message are escaped, and a long one is cut in the middle.
     """
-    error = OpenOutcryError(f"{slug}: {message}")
+    error = OpenOutcryError(readable_message(f"{slug}: {message}"))
     error.slug = slug
     return error
 

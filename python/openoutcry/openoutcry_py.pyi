@@ -94,6 +94,8 @@ __all__ = [
     "power",
     "probabilistic_sharpe",
     "read_decision",
+    "readable_message",
+    "readable_text",
     "record_public_key",
     "regress",
     "resolve_window",
@@ -946,7 +948,7 @@ class Submission:
         periods_per_year: float,
         in_sample_trials: int = 0,
         dataset: str | None = None,
-        dataset_name: str = "",
+        dataset_name: str | None = None,
     ) -> Submission:
         """Return the submission of bare returns.
 
@@ -1126,6 +1128,18 @@ def decompress(content: bytes) -> tuple[bytes, bool]:
 
     Raises:
         OpenOutcryError: `record_invalid`: the bytes are not a frame, are damaged, or exceed the size of any record.
+    """
+
+def readable_message(text: str) -> str:
+    """Return the message of an error, safe to print and of at most 2,000 bytes.
+
+    A longer message is cut in the middle. Tabs and line breaks remain.
+    """
+
+def readable_text(text: str, kept: str = "") -> str:
+    r"""Return text on one line, in a form that is safe to print.
+
+    Controls and invisible characters become escapes such as `\x1b`, except for the characters of `kept`.
     """
 
 def canonicalize(text: str) -> str:

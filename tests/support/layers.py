@@ -37,21 +37,26 @@ def _layer(modules: str, layers: str = "", libraries: str = "numpy", deferred: s
 
 
 BASE = "native errors"
-CORE = f"{BASE} data scenarios agents records backtest"
+CORE = f"{BASE} untrusted data scenarios agents records backtest"
 
 LAYERS = {
     "native": _layer("openoutcry_py", libraries=""),
     "errors": _layer("errors arguments", "native"),
+    # Text and files of unknown origin: every print of the package goes through these modules.
+    "untrusted": _layer("untrusted untrusted.bounded_file untrusted.diagnostics untrusted.terminal", BASE, ""),
+    "consoles": _layer("untrusted.rich_console", "untrusted", "rich"),
     # The core: needs only NumPy, and has the public names of `import openoutcry`.
-    "readers": _layer("data.readers data.readers.*", BASE, deferred="openpyxl pyarrow"),
+    "readers": _layer("data.readers data.readers.*", f"{BASE} untrusted", deferred="openpyxl pyarrow"),
     "data": _layer(
-        "data data.*", f"{BASE} readers", deferred="exchange_calendars pandas polars pyarrow typing_extensions"
+        "data data.*",
+        f"{BASE} untrusted readers",
+        deferred="exchange_calendars pandas polars pyarrow typing_extensions",
     ),
     "scenarios": _layer("scenarios scenarios.*", f"{BASE} data", ""),
     # The worker runs as a separate file, which needs only the standard library.
     "agents": _layer("agents agents.*", f"{BASE} data", by_name="agents.python_worker"),
-    "records": _layer("records records.*", BASE, ""),
-    "backtest": _layer("backtest backtest.*", f"{BASE} data agents records", deferred="ray rich"),
+    "records": _layer("records records.*", f"{BASE} untrusted", ""),
+    "backtest": _layer("backtest backtest.*", f"{BASE} data agents records", deferred="ray"),
     # Learners.
     "gym": _layer(
         "gym gym.environment gym.vector gym.spaces gym.episodes gym.buffers gym.sub_environments vector",
@@ -69,7 +74,7 @@ LAYERS = {
         by_name="harness.sandbox.launcher harness.sandbox.escapes.run_attempt harness.sandbox.escapes.attempt_server"
         " harness.sandbox.escapes.language",
     ),
-    "harness": _layer("harness harness.*", f"{BASE} agents sandbox", "", "httpx"),
+    "harness": _layer("harness harness.*", f"{BASE} untrusted agents sandbox", "", "httpx"),
     "conformance": _layer(
         "harness.conformance harness.conformance.*",
         f"{BASE} data scenarios agents backtest harness",
@@ -85,7 +90,7 @@ LAYERS = {
     ),
     "report": _layer(
         "report.run_report report.run_statistics report.run_trace report.score_report report.self_verifying",
-        f"{CORE} scoring pages",
+        f"{BASE} data scenarios agents records backtest scoring pages",
     ),
     "audits": _layer(
         "audits audits.*",
@@ -96,11 +101,11 @@ LAYERS = {
     "testing": _layer("testing testing.*", "", "gymnasium numpy pytest", by_name="testing"),
     # Apps. Imports between apps run in one direction.
     "ledger": _layer(
-        "ledger ledger.*", f"{BASE} data agents records backtest scoring", deferred="fastapi pyarrow uvicorn"
+        "ledger ledger.*", f"{BASE} untrusted data agents records backtest scoring", deferred="fastapi pyarrow uvicorn"
     ),
     "research": _layer(
         "research research.*",
-        f"{BASE} data agents records backtest harness sandbox scoring pages ledger",
+        f"{BASE} untrusted data agents records backtest harness sandbox scoring pages ledger",
         deferred="anthropic openai optuna",
         by_name="research.code_worker research.llm_clients.sdk_clients",
     ),
@@ -110,7 +115,9 @@ LAYERS = {
     "arena_scoring": _layer("arena.scoring arena.scoring.*", f"{BASE} arena_protocol"),
     "arena_snapshots": _layer("arena.snapshots arena.snapshots.*", "arena_protocol", "brotli zstandard"),
     "arena_sources": _layer(
-        "arena.sources arena.sources.* arena.demo_season", "arena_protocol arena_snapshots", "feedparser httpx"
+        "arena.sources arena.sources.* arena.demo_season",
+        "untrusted arena_protocol arena_snapshots",
+        "feedparser httpx",
     ),
     # Two files that run without the package, for auditors.
     "arena_verifier": _layer("arena.verifier arena.rescoring", libraries="", by_name="arena.verifier"),
@@ -132,12 +139,12 @@ LAYERS = {
     "arena_prompt": _layer("arena.forecast_prompt", "errors agents arena_snapshots", ""),
     "arena_questions": _layer(
         "arena.past_questions arena.dataset_splits",
-        f"{BASE} arena_protocol arena_scoring arena_snapshots arena_verifier arena_prompt",
+        f"{BASE} untrusted arena_protocol arena_scoring arena_snapshots arena_verifier arena_prompt",
         "",
     ),
     "arena_server": _layer(
         "arena.server arena.server.*",
-        f"{BASE} arena_protocol arena_log arena_scoring arena_snapshots arena_schemas arena_store",
+        f"{BASE} untrusted arena_protocol arena_log arena_scoring arena_snapshots arena_schemas arena_store",
         "fastapi pydantic sqlalchemy starlette",
     ),
     "arena_pages": _layer(
@@ -154,14 +161,14 @@ LAYERS = {
         " verifiers_env.record_conversations verifiers_env.record_store verifiers_env.reward_hacking"
         " verifiers_env.rewards verifiers_env.rollout_state verifiers_env.row_markets"
         " verifiers_env.scripted_policies verifiers_env.task_rows",
-        CORE,
+        f"{CORE}",
     ),
     # Forecasts are parsed by the Arena's schema of submissions.
     "forecasts": _layer("verifiers_env.forecast_parser", "arena_protocol arena_schemas rollouts", ""),
     "verifiers": _layer(
         "verifiers_env verifiers_env.arena_tasks verifiers_env.chat_harness verifiers_env.conversation_protocol"
         " verifiers_env.trading_tasks verifiers_env.verifiers_environment",
-        "errors arena_questions rollouts forecasts",
+        "errors untrusted arena_questions rollouts forecasts",
         "aiohttp pydantic verifiers",
         by_name="verifiers_env",
     ),
@@ -172,7 +179,7 @@ LAYERS = {
     ),
     "cli": _layer(
         "cli cli.* __main__",
-        f"{CORE} readers harness sandbox scoring audits ledger",
+        f"{CORE} consoles readers harness sandbox scoring audits ledger",
         "numpy rich typer",
         "httpx sqlalchemy uvicorn",
         by_name="cli.commands",
@@ -209,6 +216,7 @@ DEFERRED = {
     **_deferred("", "agents data data.dataset data.window records.run_record", _PUBLIC),
     **_deferred("", "backtest.replay backtest.run backtest.sweep scoring.scorer", _PUBLIC),
     **_deferred("", "gym gym.vector verifiers_env", _PUBLIC),
+    **_deferred("backtest.executors", "untrusted.rich_console", "without a bar, rich is not imported"),
     **_deferred("cli.arena", "arena.*", _COMMAND),
     **_deferred("cli.arena_operator", "arena.*", _COMMAND),
     **_deferred("cli.arena_scoring", "arena.*", _COMMAND),

@@ -3,6 +3,6 @@
 Every score can be recomputed from it.
 
 `app`, `server` and `pages` serve it; `store` is its database, `log` its Merkle log, `scoring` its scores, `snapshots`
-and `sources` its observations. `protocol`, `timestamps` and `request_schema` are shared. Imports `errors`, `agents`
-(the prompt), `report` (the pages) and the native module.
+and `sources` its observations. `protocol`, `timestamps` and `request_schema` are shared. Imports `errors`,
+`untrusted`, `agents` (the prompt), `report` (the pages) and the native module.
 """

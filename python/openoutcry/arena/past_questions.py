@@ -28,6 +28,7 @@ from openoutcry.arena.timestamps import HOUR, SECOND, format_timestamp, parse_ti
 from openoutcry.arena.verifier import Export
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.bounded_file import check_folder
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ class PastSeason:
             OpenOutcryError: `value_invalid`: the folder is not an export, or its verification fails.
         """
         with _refuse_malformed("an export"):
+            check_folder(folder, "an export")
             export = Export(folder)
             export.check(vkey, [])
             if export.faults:

@@ -394,5 +394,6 @@ def faults(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(found := faults(Path(sys.argv[1]))) or "ok")
+    text = "\n".join(found := faults(Path(sys.argv[1]))) or "ok"
+    print("".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text))
     sys.exit(bool(found))

@@ -23,7 +23,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any, NamedTuple
 
-MAX_BYTES, MAX_DEPTH, MAX_INTEGER, NO_HASH = 65_535, 64, 2**53 - 1, "0" * 64
+MAX_BYTES, MAX_DEPTH, MAX_INTEGER, NO_HASH, STREAMS = 65_535, 64, 2**53 - 1, "0" * 64, ("/dev/fd/", "/dev/stdin")
 
 
 class CheckError(ValueError):
@@ -59,10 +59,8 @@ def canonical(value: Any, depth: int = 0) -> str:
     """Return a value as canonical JSON (RFC 8785)."""
     if isinstance(value, str):
         return encode_basestring(value)
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int) and abs(value) <= MAX_INTEGER:
-        return str(value)
+    if value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) <= MAX_INTEGER):
+        return json.dumps(value)
     if depth == MAX_DEPTH or not isinstance(value, (dict, list)):
         raise CheckError("integers below 2^53, strings, lists and objects 64 deep are required; received another value")
     if isinstance(value, list):
@@ -93,8 +91,7 @@ BASE: Point = X, Y, 1, X * Y % P
 
 
 def _add(a: Point, b: Point) -> Point:
-    e, f = (a[1] - a[0]) * (b[1] - b[0]), (a[1] + a[0]) * (b[1] + b[0])
-    g, h = 2 * a[3] * b[3] * D, 2 * a[2] * b[2]
+    e, f, g, h = (a[1] - a[0]) * (b[1] - b[0]), (a[1] + a[0]) * (b[1] + b[0]), 2 * a[3] * b[3] * D, 2 * a[2] * b[2]
     e, f, g, h = f - e, h - g, h + g, f + e
     return e * f % P, g * h % P, f * g % P, e * h % P
 
@@ -112,10 +109,9 @@ def _decode_point(content: bytes) -> Point | None:
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     x = x if x * x % P == square else x * pow(2, (P - 1) // 4, P) % P
-    if y >= P or x * x % P != square or (x == 0 and sign):
-        return None
+    is_point = y < P and x * x % P == square and (x != 0 or not sign)
     x = P - x if x & 1 != sign else x
-    return x, y, 1, x * y % P
+    return (x, y, 1, x * y % P) if is_point else None
 
 
 def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
@@ -235,8 +231,7 @@ class Export:
     """The export of a season, and its faults."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.faults = folder, list[Fault]()
-        self.tree, self.digests = Tree(), [NO_HASH]
+        self.folder, self.faults, self.tree, self.digests = folder, list[Fault](), Tree(), [NO_HASH]
         # Index and commitments by submission; hash by snapshot; latest time, in seconds; first result by market.
         self.submissions, self.snapshots = dict[str, tuple[int, set[str]]](), dict[str, str]()
         self.newest, self.n_before_today, self.files = "", 1, dict[str, Any]()
@@ -359,23 +354,27 @@ def check_receipt(receipt: Any, key: Key) -> None:
     size, root = open_checkpoint(receipt["checkpoint"], key)
     _equal("leaf_index and tree_size", [record.get("seq"), size], [receipt["leaf_index"], receipt.get("tree_size")])
     leaf = sha256(b"\0" + canonical(record).encode()).digest()
-    hashes = [bytes.fromhex(str(each)) for each in proof]
-    _equal("root", b64encode(root_from_proof(receipt["leaf_index"], size, leaf, hashes)).decode(), root)
+    found = root_from_proof(receipt["leaf_index"], size, leaf, [bytes.fromhex(str(each)) for each in proof])
+    _equal("root", b64encode(found).decode(), root)
     check_commitments(receipt["salts"], set(words))
     _equal("number of salts", len(words), len(receipt["salts"]))
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="openoutcry-verify", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser("openoutcry-verify", description=__doc__.split("\n", 1)[0], allow_abbrev=False)
     parser.add_argument("what", choices=["receipt", "export", "consistency"])
     parser.add_argument("paths", nargs="+", type=Path, help="a receipt, an export, or a checkpoint and an export")
     parser.add_argument("--vkey", help="the log's public key; an export's own key by default")
     parser.add_argument("--witness", action="append", default=[], help="public key of a required witness (repeatable)")
     parser.add_argument("--recompute-scores", action="store_true", help="also recompute the scores of an export")
     parser.add_argument("--all", action="store_true", help="list all faults, not only the first")
-    options = parser.parse_args(words)
-    if len(options.paths) != 1 + (options.what == "consistency") or (options.what == "receipt" and not options.vkey):
+    options, unknown = parser.parse_known_args(words)  # `parse_args` would print unknown arguments as they are
+    n_paths, is_open = 1 + (options.what == "consistency"), options.what == "receipt" and not options.vkey
+    if unknown or len(options.paths) != n_paths or is_open:
         parser.error("receipt FILE --vkey V, export DIR, or consistency OLD DIR is required")
+    every = [each for path in options.paths for each in (path, *path.rglob("*")) if each.exists()]
+    if any(not (each.is_file() or each.is_dir() or str(each).startswith(STREAMS)) for each in every):
+        parser.error("files are required; received a pipe or a device")
     faults, first = list[Fault](), options.paths[0]
     if options.what == "receipt":
         with _collect(faults, str(first)):
@@ -391,7 +390,8 @@ def main(words: list[str] | None = None) -> int:
         with _collect(faults, "rescoring.py"):
             rescoring = run_path(str(Path(__file__).with_name("rescoring.py")))
             faults += [Fault("scores.json", None, each) for each in rescoring["faults"](export.folder)]
-    print("\n".join(map(str, faults if options.all else faults[:1])) or "ok")
+    text = "\n".join(map(str, faults if options.all else faults[:1])) or "ok"
+    print("".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text))
     return 1 if faults else 0
 
 

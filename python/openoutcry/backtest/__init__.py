@@ -2,5 +2,5 @@
 
 `run` runs decisions over a window; `replay` and `rerun` recompute a record, `divergence` compares two records, `sweep`
 runs a grid of parameters on an executor. Imports `errors`, `arguments`, `data`, `agents`, `records` and the native
-module; `Run.report` imports `report` when called.
+module; `Run.report` imports `report` when called, and a progress bar `untrusted`.
 """

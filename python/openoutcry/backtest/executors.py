@@ -54,11 +54,10 @@ def progress_bar(n_points: int, progress: bool | None) -> Iterator[Callable[[], 
     if progress is False or (progress is None and not sys.stderr.isatty()):
         yield lambda: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from openoutcry.untrusted.rich_console import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with Progress(*columns) as shown:
         task = shown.add_task("", total=n_points)
         yield partial(shown.advance, task)
 

@@ -55,7 +55,8 @@ class Difference:
         if self.bar is not None:
             where += f", bar {self.bar}" + (f" ({self.date})" if self.date else "")
         apart = "" if self.ulps is None else f", {self.ulps:,} ulps apart"
-        return f"{where}: {self.field} is {self.recorded}, the replay has {self.replayed}{apart}; likely {self.because}"
+        found = f"{where}: {self.field} is {self.recorded}, the replay has {self.replayed}{apart}"
+        return native.readable_text(f"{found}; likely {self.because}")
 
 
 @dataclass(frozen=True)

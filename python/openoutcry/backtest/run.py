@@ -14,7 +14,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
-from openoutcry.arguments import checked_integer, is_bool
+from openoutcry.arguments import checked_integer, checked_text, is_bool
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
@@ -76,7 +76,7 @@ def run_backtest(
         window = weights_window(window)
     settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
     agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
-    name = name or name_of(agent)
+    name = checked_text("name", name or name_of(agent))
     writer = capture if isinstance(capture, LineSink) else None
     if not is_bool(capture) and writer is None:
         raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
@@ -396,4 +396,4 @@ class Run:
     def __repr__(self) -> str:
         outcome = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))
         span = f"{self.dates[0]} .. {self.dates[-1]}, {periods_text(self.dataset.periods_per_year)}"
-        return f"Run({self.name!r} on {self.dataset.name!r}, {span}, {outcome})"
+        return native.readable_text(f"Run({self.name!r} on {self.dataset.name!r}, {span}, {outcome})")

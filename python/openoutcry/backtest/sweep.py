@@ -155,7 +155,7 @@ class Sweep:
         return zip(self.params, self.runs, strict=True)
 
     def __repr__(self) -> str:
-        return f"Sweep({len(self)} runs on {self.runs[0].dataset.name!r})"
+        return native.readable_text(f"Sweep({len(self)} runs on {self.runs[0].dataset.name!r})")
 
 
 class _ProcessLock:

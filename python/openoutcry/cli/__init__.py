@@ -10,18 +10,31 @@ import sys
 from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.diagnostics import readable_reports
+from openoutcry.untrusted.terminal import echo_error, echo_exception, echo_json, echo_lines
 
 
 def main() -> None:
     """Run the command.
 
-    A refused input is one line on stderr and exit code 2, and any other error a traceback.
+    A refused input is one line on stderr and exit code 2, and any other error a traceback. Neither they nor warnings
+    contain a character that controls the terminal.
     """
+    with readable_reports():
+        try:
+            _run()
+        # A traceback printed by the interpreter shows the text of the exception as it is.
+        except Exception as error:  # noqa: BLE001
+            echo_exception(error)
+            sys.exit(1)
+
+
+def _run() -> None:
     if sys.argv[1:] in (["--version"], ["--version", "--json"]):
         from openoutcry.cli import version_info
 
         # Typer takes longer to import than this takes to print.
-        print(version_info.version_text("--json" in sys.argv))
+        (echo_json if "--json" in sys.argv else echo_lines)(version_info.version_text("--json" in sys.argv))
         return
     import typer
 
@@ -38,7 +51,7 @@ def main() -> None:
     except OpenOutcryError as error:
         # Notes that start with `in` name a bar or a file; others repeat the argument of the message.
         places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
-        print("; ".join([f"error: {error}", *places]), file=sys.stderr)
+        echo_error("; ".join([str(error), *places]))
         sys.exit(2)
 
 
@@ -49,5 +62,5 @@ def _show_usage_error(error: Any) -> int:
         return 2
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "openoutcry"
-    print(f"error: {message[:1].lower()}{message[1:]}; hint: `{path} --help`", file=sys.stderr)
+    echo_error(f"{message[:1].lower()}{message[1:]}; hint: `{path} --help`")
     return 2

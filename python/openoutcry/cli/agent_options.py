@@ -18,6 +18,7 @@ from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect
 from openoutcry.harness.agent_lookup import SERVERS, is_process
 from openoutcry.harness.http_agent import without_password
+from openoutcry.untrusted.terminal import echo_error
 
 PANEL = "An agent that is a process or a server"
 
@@ -121,7 +122,7 @@ def exit_on_agent_fault(*, infrastructure: int = 1) -> Iterator[None]:
     try:
         yield
     except AgentError as error:
-        typer.echo("; ".join([f"error: {error}", *getattr(error, "__notes__", [])]), err=True)
+        echo_error("; ".join([str(error), *getattr(error, "__notes__", [])]))
         raise typer.Exit(infrastructure if error.is_of_infrastructure else 1) from error
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -20,6 +19,8 @@ from openoutcry.cli import arena_operator, arena_scoring
 from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, describe_error, lock_for_serving, open_arena
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes, read_input
+from openoutcry.untrusted.terminal import echo, echo_error, echo_json, echo_lines
 
 if TYPE_CHECKING:
     from openoutcry.arena.arena_client import ArenaClient
@@ -122,8 +123,8 @@ def serve(
         arena.writer.write(SetSeasonKind(kind))
         season.start()
         place = f"{host}:{taken.getsockname()[1]}"
-        typer.echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
-        typer.echo(f"key of the log: {arena.key.verifier}")
+        echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
+        echo(f"key of the log: {arena.key.verifier}")
         # `--proxy` decides which `X-Forwarded-For` is trusted, not uvicorn.
         config = uvicorn.Config(create_app(arena, settings), log_level="warning", access_log=False, proxy_headers=False)
         try:
@@ -154,7 +155,8 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_practice: bool) 
         return SeasonScheduler(arena, demo.snapshot), "practice" if is_practice else "demo"
     if is_practice:
         raise refusal("argument_invalid", "`--practice` without `--plan` is required; received both")
-    sources = default_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
+    stated = None if plan == "shipped" else read_bytes(plan, DOCUMENT_BYTES, "`--plan`")
+    sources = default_plan() if stated is None else read_plan(stated, Path(plan).parent)
     live = LiveSeason(sources, folder / "captures")
     return SeasonScheduler(arena, live.snapshot, live.prepare), "live"
 
@@ -168,7 +170,7 @@ def register(
 ) -> None:
     """Register an agent and print its API key, which is shown once."""
     with _client(url) as client:
-        typer.echo(client.register(slug, name, email))
+        echo(client.register(slug, name, email))
 
 
 @app.command(epilog=SUBMIT_EXAMPLES)
@@ -197,10 +199,10 @@ def submit(
         idempotency_key = sha256(json.dumps([snapshot, submitted]).encode()).hexdigest()
         reply = client.submit(snapshot, submitted, idempotency_key)
     path = save_receipt(reply, receipt or Path())
-    typer.echo(f"accepted: {reply['n_markets_accepted']} of {reply['n_markets_submitted']}, {reply['submission_id']}")
+    echo(f"accepted: {reply['n_markets_accepted']} of {reply['n_markets_submitted']}, {reply['submission_id']}")
     for each in reply["rejected"]:
-        typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
-    typer.echo(f"receipt: {path}")
+        echo(f"rejected: {each['market_id']}: {each['reason']}")
+    echo(f"receipt: {path}")
 
 
 def _decisions(path: Path) -> list[dict[str, Any]]:
@@ -208,11 +210,11 @@ def _decisions(path: Path) -> list[dict[str, Any]]:
     from openoutcry.arena.protocol import shown
 
     try:
-        decisions = json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
+        decisions = json.loads(read_input(path, DOCUMENT_BYTES, "decisions"))
         # Python also parses non-JSON values such as NaN, which a server refuses.
         json.dumps(decisions, allow_nan=False)
     except (OSError, ValueError, RecursionError) as error:
-        why = describe_error(error) if isinstance(error, OSError) else f"'{path}', which is not JSON"
+        why = describe_error(error) if isinstance(error, OSError | OpenOutcryError) else f"'{path}', which is not JSON"
         if isinstance(error, json.JSONDecodeError):
             why = f"'{path}', which is invalid at line {error.lineno}, column {error.colno}"
         raise refusal("argument_invalid", f"decisions must be a JSON file or `-`; received {why}") from error
@@ -234,12 +236,12 @@ def watch(
 
     with _client(url) as client:
         watcher = Watch(client, slug)
+        show = echo_json if as_json else lambda event: echo(format_event(event))
         while True:
             for event in watcher.poll():
                 if once and watcher.is_unreachable:
-                    typer.echo(f"error: an Arena server at {url} is required; received {event['detail']}", err=True)
-                    raise typer.Exit(2)
-                typer.echo(json.dumps(event) if as_json else format_event(event))
+                    raise _report_no_arena(url, event["detail"])
+                show(event)
             if once:
                 return
             time.sleep(max(every, watcher.pause))
@@ -264,11 +266,9 @@ def verify(
     if recompute:
         faults += [Fault("scores.json", None, each) for each in score_faults(folder)]
     if as_json:
-        typer.echo(json.dumps([each._asdict() for each in faults]))
+        echo_json([each._asdict() for each in faults])
     else:
-        for each in faults:
-            typer.echo(str(each))
-        typer.echo("ok" if not faults else f"{len(faults):,} faults")
+        echo_lines([*faults, f"{len(faults):,} faults" if faults else "ok"])
     raise typer.Exit(int(bool(faults)))
 
 
@@ -288,7 +288,7 @@ def witness(
     from openoutcry.arena.witness import Misbehaviour, Witness
 
     with closing(Witness(folder, url, name)) as watcher, suppress(KeyboardInterrupt):
-        typer.echo(f"key of the witness: {watcher.key.verifier}")
+        echo(f"key of the witness: {watcher.key.verifier}")
         if vkey is not None:
             watcher.pin_log_key(vkey)
         while True:
@@ -297,13 +297,13 @@ def witness(
                 cosigned = watcher.cosign(now())
                 if cosigned.rejection:
                     why = f"the log rejected it: {cosigned.rejection}"
-                    typer.echo(f"cosigned: {cosigned.size:,} records; {why}", err=True)
+                    echo(f"cosigned: {cosigned.size:,} records; {why}", err=True)
                     if once:
                         raise typer.Exit(3)
                 else:
-                    typer.echo(f"cosigned: {cosigned.size:,} records")
+                    echo(f"cosigned: {cosigned.size:,} records")
             except Misbehaviour as error:
-                typer.echo(f"MISBEHAVIOUR: {error}", err=True)
+                echo(f"MISBEHAVIOUR: {error}", err=True)
                 raise typer.Exit(1) from error
             except (httpx.HTTPError, OpenOutcryError) as error:
                 # Temporary failures, such as a restarting server, do not end the witness.
@@ -329,7 +329,7 @@ def replay_season(
     out.mkdir(parents=True, exist_ok=True)
     for name, body in snapshots:
         (out / name).write_bytes(body)
-    typer.echo(f"snapshots: {len(snapshots):,} in {out}")
+    echo(f"snapshots: {len(snapshots):,} in {out}")
 
 
 @app.command(epilog=QUESTIONS_EXAMPLES)
@@ -367,10 +367,10 @@ def questions(
         raise refusal("argument_invalid", f"{EMPTY}; received {split or 'all'!r}: {layout.describe(with_questions)}")
     partial.replace(out)
     if layout.warning is not None:
-        typer.echo(f"warning: {layout.warning}", err=True)
-    typer.echo(f"verified: {season.vkey}")
-    typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in counts.items())} in {out}")
-    typer.echo(f"of {layout.describe(with_questions)}")
+        echo(f"warning: {layout.warning}", err=True)
+    echo(f"verified: {season.vkey}")
+    echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in counts.items())} in {out}")
+    echo(f"of {layout.describe(with_questions)}")
 
 
 def _report_no_arena(url: str, why: Exception | str) -> typer.Exit:
@@ -378,7 +378,7 @@ def _report_no_arena(url: str, why: Exception | str) -> typer.Exit:
     from openoutcry.arena.protocol import transport_failure
 
     why = transport_failure(why) if isinstance(why, Exception) else why
-    typer.echo(f"error: an Arena server at {url} is required; received {why}", err=True)
+    echo_error(f"an Arena server at {url} is required; received {why}")
     return typer.Exit(2)
 
 

@@ -15,6 +15,8 @@ import typer
 from typer.core import TyperGroup
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.bounded_file import check_folder
+from openoutcry.untrusted.terminal import echo, echo_error
 
 if TYPE_CHECKING:
     from openoutcry.arena.store.arena_store import Arena
@@ -64,9 +66,9 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except ArenaError as error:
-            typer.echo(f"error: {error}", err=True)
+            echo_error(error)
             for each in error.more.get("rejected", ()):
-                typer.echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
+                echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
             raise typer.Exit(2) from error
         except BrokenPipeError:
             # The reader of a pipe has closed it, which is not an error of the command.
@@ -90,9 +92,10 @@ def checked_export(folder: Path) -> Path:
     """Return the folder of an export.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no such folder.
+        OpenOutcryError: `argument_invalid`: there is no such folder, or it contains a pipe or a device.
     """
     if folder.is_dir():
+        check_folder(folder, "an export")
         return folder
     why = "is not a folder" if folder.exists() else "does not exist"
     raise refusal("argument_invalid", f"a folder of an export is required; received '{folder}', which {why}")
@@ -159,15 +162,15 @@ def season(
             for row in board_at(arena, timestamp, windows[name], theater).rows:
                 scores = (row.brier, row.brier_skill_score, row.roi)
                 columns = "  ".join(_score(each) for each in scores)
-                typer.echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {columns}")
+                echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {columns}")
             return
         latest = "none" if state.latest is None else format_timestamp(state.latest)
         n_records = arena.writer.log.end.seq
-        typer.echo(f"log: {arena.key.verifier.name}, {n_records:,} records since {state.began}")
-        typer.echo(f"agents: {len(state.agents):,}, snapshots: {len(state.snapshots):,}, newest {latest}")
+        echo(f"log: {arena.key.verifier.name}, {n_records:,} records since {state.began}")
+        echo(f"agents: {len(state.agents):,}, snapshots: {len(state.snapshots):,}, newest {latest}")
         for each, (settled, scored) in standings(arena, timestamp, windows).items():
             best = f", first {scored[0].slug}" if scored else ""
-            typer.echo(f"{each}: {settled:,} markets with a result, {len(scored):,} agents scored{best}")
+            echo(f"{each}: {settled:,} markets with a result, {len(scored):,} agents scored{best}")
 
 
 def _score(value: float | None) -> str:
@@ -193,22 +196,20 @@ def market(
             for each in ("open", "closed", "settled") if status is None else (status,):
                 for row in list_markets(arena.state, arena.reading, each, None, now())["markets"]:
                     line = f"{each:8} {row['decision_cutoff']}  {row['market_id']}  {row['outcome'] or ''}"
-                    typer.echo(line.rstrip())
+                    echo(line.rstrip())
             return
         found = _known(arena, market_id)
-        typer.echo(f"{found.market_id}: {found.question}")
-        typer.echo(f"theaters: {', '.join(found.theaters) or 'none'}")
-        typer.echo(
-            f"cutoff: {format_timestamp(found.decision_cutoff)}, closes: {format_timestamp(found.settlement_at)}"
-        )
-        typer.echo(f"snapshots: {format_timestamp(found.first_as_of)} to {format_timestamp(found.last_as_of)}")
+        echo(f"{found.market_id}: {found.question}")
+        echo(f"theaters: {', '.join(found.theaters) or 'none'}")
+        echo(f"cutoff: {format_timestamp(found.decision_cutoff)}, closes: {format_timestamp(found.settlement_at)}")
+        echo(f"snapshots: {format_timestamp(found.first_as_of)} to {format_timestamp(found.last_as_of)}")
         with arena.reading.connect() as connection:
             for text in record_texts(connection):
                 record = json.loads(text)
                 if record["type"] == "resolution" and record["market_id"] == market_id:
                     outcome = f", {record['outcome']}" if record["outcome"] else ""
                     result = f"{record['status']}{outcome}, {record['at']}, by {record['source']}"
-                    typer.echo(f"record {record['seq']}: {result}")
+                    echo(f"record {record['seq']}: {result}")
 
 
 def _known(arena: Arena, market_id: str) -> Market:
@@ -260,7 +261,7 @@ def _resolve(arena: Arena, result: ResolveMarket) -> None:
         if max(cutoff, final) > result.at:
             why = "the market's cutoff" if cutoff > final else "unless it is disputed before"
             line += f"; it counts after {format_timestamp(max(cutoff, final))}, {why}"
-    typer.echo(line)
+    echo(line)
 
 
 @app.command(epilog=AMEND_EXAMPLES, rich_help_panel=OPERATOR)
@@ -308,7 +309,7 @@ def report_score_changes(arena: Arena) -> Iterator[None]:
         changes = zip(names, before.get(slug, ("-",) * len(names)), after, strict=True)
         changed = [f"{name} {old} to {new}" for name, old, new in changes if old != new]
         if changed:
-            typer.echo(f"{slug}: {', '.join(changed)}")
+            echo(f"{slug}: {', '.join(changed)}")
 
 
 @app.command(epilog=SUSPEND_EXAMPLES, rich_help_panel=OPERATOR)
@@ -336,7 +337,7 @@ def suspend(
             )
             raise refusal("argument_invalid", f"{wanted} is required; received {agent.slug!r}, which {actual}")
         seq = arena.writer.write(SuspendAgent(agent.slug, not lift, public_reason, now()))
-        typer.echo(f"record {seq}: {agent.slug} {'may submit again' if lift else 'is suspended'}: {public_reason}")
+        echo(f"record {seq}: {agent.slug} {'may submit again' if lift else 'is suspended'}: {public_reason}")
 
 
 @app.command("issue-key", epilog=ISSUE_EXAMPLES, rich_help_panel=OPERATOR)
@@ -352,7 +353,7 @@ def issue_key(
     from openoutcry.arena.timestamps import now
 
     with open_arena(folder, database) as arena:
-        typer.echo(arena.writer.write(RegisterAgent(slug_field("slug", slug), name_field(name), None, now())))
+        echo(arena.writer.write(RegisterAgent(slug_field("slug", slug), name_field(name), None, now())))
 
 
 @app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)
@@ -366,7 +367,7 @@ def rotate_key(
     from openoutcry.arena.timestamps import now
 
     with open_arena(folder, database) as arena:
-        typer.echo(arena.writer.write(RotateKey(slug.lower(), now())))
+        echo(arena.writer.write(RotateKey(slug.lower(), now())))
 
 
 @app.command(epilog=EXPORT_EXAMPLES, rich_help_panel=OPERATOR)
@@ -378,7 +379,7 @@ def export(
     from openoutcry.arena.timestamps import now
 
     with open_arena(folder, database) as arena:
-        typer.echo(f"exported: {write(arena, out, now()):,} records to {out}")
+        echo(f"exported: {write(arena, out, now()):,} records to {out}")
 
 
 @app.command(epilog=BACKUP_EXAMPLES, rich_help_panel=OPERATOR)
@@ -386,4 +387,4 @@ def backup(out: Path = typer.Argument(help="A new folder."), folder: Path = DATA
     """Copy an arena with its key, also while it is served, and verify the copy."""
     from openoutcry.arena.store.backup import backup as copy
 
-    typer.echo(f"backed up: {copy(folder, out):,} records to {out}; it contains the log's private key")
+    echo(f"backed up: {copy(folder, out):,} records to {out}; it contains the log's private key")

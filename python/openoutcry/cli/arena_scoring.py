@@ -8,6 +8,8 @@ import typer
 
 from openoutcry.cli.arena_operator import DATA, DATABASE, OPERATOR, open_arena, report_score_changes
 from openoutcry.errors import refusal
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes
+from openoutcry.untrusted.terminal import echo
 
 app = typer.Typer(rich_markup_mode="markdown")
 
@@ -40,18 +42,20 @@ def rules(
         with arena.reading.connect() as connection:
             version, before, rates = scoring_rules(connection)
         after = with_fees(before, {"fee_model": fee_model, "fee_rate": fee_rate, "fee_step": fee_step})
-        table = rates if base_rates is None else canonical_rate_table(base_rates.read_bytes())
+        table = rates
+        if base_rates is not None:
+            table = canonical_rate_table(read_bytes(base_rates, DOCUMENT_BYTES, "`--base-rates`"))
         if (after, table) != (before, rates):
             with report_score_changes(arena):
                 seq = arena.writer.write(SetScoringRules(version, after.to_record(), table, now()))
-                typer.echo(f"record {seq}: these rules apply to all decisions from now on, including earlier ones")
-        typer.echo(f"scoring_version: {version}")
+                echo(f"record {seq}: these rules apply to all decisions from now on, including earlier ones")
+        echo(f"scoring_version: {version}")
         for name, value in after.to_record().items():
-            typer.echo(f"{name}: {value}")
+            echo(f"{name}: {value}")
         rows = json.loads(table)
-        typer.echo(f"base rates: {'none' if not rows else ''}".rstrip())
+        echo(f"base rates: {'none' if not rows else ''}".rstrip())
         for row in rows:
-            typer.echo(f"  {row['theater']}: {row['rate']} of {row['n']:,}, {row['source']}, {row['period']}")
+            echo(f"  {row['theater']}: {row['rate']} of {row['n']:,}, {row['source']}, {row['period']}")
 
 
 @app.command(epilog=COMPARE_EXAMPLES)
@@ -79,11 +83,11 @@ def compare(
     if suspended:
         raise refusal("argument_invalid", f"agents that are not suspended are required; received {suspended[0]}")
     comparison = compared(select(facts), first.lower(), second.lower())
-    typer.echo(f"common markets: {comparison.n_markets:,}")
+    echo(f"common markets: {comparison.n_markets:,}")
     if comparison.reason is not None:
-        typer.echo(f"undecided: at least {facts.parameters.min_markets} common markets are required")
+        echo(f"undecided: at least {facts.parameters.min_markets} common markets are required")
         return
     mean, low, high = (f"{each:+.4f}" for each in (comparison.difference, comparison.low, comparison.high))
-    typer.echo(f"Brier score of {comparison.first} minus {comparison.second}: {mean}, 95 % interval {low} to {high}")
+    echo(f"Brier score of {comparison.first} minus {comparison.second}: {mean}, 95 % interval {low} to {high}")
     better = f"{comparison.first} is better in {comparison.p_better:.1%} of resamples"
-    typer.echo(f"{better}; p = {comparison.p_value:.4f} by random signs")
+    echo(f"{better}; p = {comparison.p_value:.4f} by random signs")

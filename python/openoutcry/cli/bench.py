@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import BUILD_PROFILE
+from openoutcry.untrusted.rich_console import Console, Progress
+from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.benchmarks.batch_speed import Cell
@@ -75,7 +74,7 @@ def bench(
         raise refusal("argument_invalid", f"{message}; hint: `make build`")
     rows = measures[chosen[0]]() if chosen else _measure()
     if as_json:
-        typer.echo(json.dumps([row.to_dict() for row in rows]))
+        echo_json([row.to_dict() for row in rows])
     else:
         Console(width=None if Console().is_terminal else 110).print(_batch_table(rows) if batch else _table(rows))
     if check:
@@ -91,7 +90,7 @@ def _measure() -> list[Any]:
 def _measure_batch() -> list[Any]:
     from openoutcry.benchmarks import batch_speed
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress() as progress:
         sizes = len(batch_speed.SIZES) * (len(batch_speed.FEATURES) * len(batch_speed.WAYS) + 1)
         bar = progress.add_task("batch", total=sizes)
         return batch_speed.measure(lambda _: progress.advance(bar))
@@ -101,7 +100,7 @@ def _measure_scenarios() -> list[Any]:
     from openoutcry.benchmarks import scenario_speed
     from openoutcry.scenarios.scenario import NAMES
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress() as progress:
         bar = progress.add_task("scenarios", total=len(NAMES) + 1)
         return scenario_speed.measure(lambda _: progress.advance(bar))
 
@@ -128,7 +127,7 @@ def check_goals(rows: list[Any]) -> None:
     """Exit with code 1 if a goal is missed."""
     missed = [row for row in rows if not row.is_met]
     for row in missed:
-        typer.echo(f"missed: {_describe(row)}", err=True)
+        echo(f"missed: {_describe(row)}", err=True)
     if missed:
         raise typer.Exit(1)
 

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.terminal import echo_json, echo_lines
 
 EXIT_CODES = """
 **Exit codes.** 0: done. 1: the check found a problem. An agent raised an error (its traceback is shown), `bench
@@ -118,7 +119,7 @@ def _root(
     if version:
         from openoutcry.cli import version_info
 
-        typer.echo(version_info.version_text(as_json))
+        (echo_json if as_json else echo_lines)(version_info.version_text(as_json))
         raise typer.Exit
     if as_json:
         raise refusal("argument_invalid", "`--json` must follow a command or go with `--version`; received it alone")

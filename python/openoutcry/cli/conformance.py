@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
 from openoutcry.cli.agent_options import (
     ALLOW_NET,
@@ -26,6 +26,9 @@ from openoutcry.errors import refusal
 from openoutcry.harness import AgentError
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import CONTRACT_VERSION, OpenOutcryError
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, KEY_BYTES, check_kind, read_text
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.harness import Launcher
@@ -123,7 +126,7 @@ def conformance(
     if report is not None:
         report.write_text(text, encoding="utf-8")
     if as_json:
-        typer.echo(text, nl=False)
+        echo_json(text.removesuffix("\n"))
     _show(console, report_found, report)
     raise typer.Exit(0 if report_found.conforms else 1)
 
@@ -165,7 +168,7 @@ def _show_stderr(text: str) -> None:
     from openoutcry.harness.conformance.finding_text import last_lines
 
     for line in last_lines(text):
-        typer.echo(line, err=True)
+        echo(line, err=True)
 
 
 def _check_alone(context: typer.Context) -> None:
@@ -187,19 +190,19 @@ def _verify(path: Path, public_key: str | None) -> None:
 
     key = None if public_key is None else bytes.fromhex(public_key_of(public_key))
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path, DOCUMENT_BYTES, "`--verify`")
     except (OSError, UnicodeDecodeError) as error:
         message = f"`--verify` must be the path of a report; received '{path}': {error}"
         raise refusal("argument_invalid", message) from error
     faults = verify_report(text, key)
     report = read_report(text)
     for line in summary(report):
-        typer.echo(line)
+        echo(line)
     for fault in faults:
-        typer.echo(f"invalid: {fault}")
+        echo(f"invalid: {fault}")
     if not faults:
-        typer.echo("valid: digest, checks, numbers and conclusion are consistent")
-        typer.echo(conclusion(report))
+        echo("valid: digest, checks, numbers and conclusion are consistent")
+        echo(conclusion(report))
     raise typer.Exit(0 if report["conforms"] and not faults else 1)
 
 
@@ -207,13 +210,14 @@ def _check_key(path: Path) -> None:
     """Refuse a path that cannot hold a key, without reading it: it may be a pipe."""
     if path.is_dir() or not os.access(path, os.R_OK):
         raise _no_key(path)
+    check_kind(path, "`--private-key`", "key_invalid")
     if path.is_file() and not 64 <= path.stat().st_size <= _KEY_BYTES:
         raise _no_key(path)
 
 
 def _private_key(path: Path) -> bytes:
     try:
-        text = path.read_text("utf-8").strip()
+        text = read_text(path, KEY_BYTES, "`--private-key`", "key_invalid").strip()
     except (OSError, UnicodeDecodeError):
         text = ""
     if len(text) != 64 or set(text) - set(string.hexdigits):
@@ -231,7 +235,8 @@ def _show_finding(console: Console, found: Finding) -> None:
         return
     took = f"{found.n_answers} answers, " if found.n_answers > 1 else ""
     detail = _WHY.get(found.state) or f"{took}{_seconds(found.seconds)}"
-    line = f"{_MARKS[found.state]} {plain(found.check)}  [dim]{plain(found.wanted, 100)}  {detail}[/dim]"
+    reason = f"{plain(found.wanted, 100)}  {detail}", "dim"
+    line = Text.assemble(f"{_MARKS[found.state]} {plain(found.check)}  ", reason)
     console.print(line, highlight=False, soft_wrap=True)
 
 
@@ -253,7 +258,8 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
 
         console.print(BADGE, style="bold green", highlight=False)
         return
-    console.print(failure_text(found.failure, found.seed), markup=False, highlight=False, soft_wrap=True)
+    for line in failure_text(found.failure, found.seed).split("\n"):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def _seconds(value: float | int | None) -> str:

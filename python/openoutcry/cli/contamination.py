@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
@@ -21,6 +17,8 @@ from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_lookup import SERVERS
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
+from openoutcry.untrusted.terminal import echo_exception, echo_json, echo_lines
 
 if TYPE_CHECKING:
     from openoutcry.audits.contamination import Difference, Verdict
@@ -89,11 +87,11 @@ def contamination(
         raise
     except Exception as error:
         # Not re-raised: an uncaught error exits with code 1, which means that contamination was found.
-        traceback.print_exc()
+        echo_exception(error)
         raise typer.Exit(2) from error
     _write_picture(verdict, picture)
     if as_json:
-        typer.echo(json.dumps(verdict.to_dict()))
+        echo_json(verdict.to_dict())
     else:
         _show(verdict, picture)
     if verdict.not_judged is not None:
@@ -117,13 +115,13 @@ def _verdict(agent: str, options: AgentOptions, market: Any, design: dict[str, A
         load_agent(target, 0)
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=len(chosen) * planned.runs_a_window)
         return check(target, dataset, chosen, planned, n_jobs=jobs, on_run=lambda: progress.advance(task))
 
 
 def _on_stderr(text: object) -> None:
-    Console(stderr=True).out(text, highlight=False)
+    echo_lines(str(text), err=True)
 
 
 def _write_picture(verdict: Verdict, picture: Path | None) -> None:
@@ -138,7 +136,7 @@ def _show(verdict: Verdict, picture: Path | None) -> None:
     console.width = max(console.width, 100)
     head = f"{plain(verdict.agent)} on {plain(verdict.dataset)}, {len(verdict.returns)} windows, {verdict.n_bars} bars"
     runs = f"{design.n_repeats} named, {design.n_repeats} masked and {design.n_twins} twin runs per window"
-    console.print(f"{head}; {runs}; seed {design.seed}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{head}; {runs}; seed {design.seed}", highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("basis points per bar")
     share = f"{100.0 * (1.0 - 2.0 * design.level):g} % interval"
@@ -148,10 +146,10 @@ def _show(verdict: Verdict, picture: Path | None) -> None:
     table.add_row("named less twins", *_cells(verdict.path, verdict.adjusted["path"]))
     console.print(table)
     for note in _notes(verdict):
-        console.print(f"  · {note}", style="dim", highlight=False, markup=False, soft_wrap=True)
-    console.print(verdict.sentence, highlight=False, markup=False, soft_wrap=True)
+        console.print(f"  · {note}", style="dim", highlight=False, soft_wrap=True)
+    console.print(verdict.sentence, highlight=False, soft_wrap=True)
     if picture is not None:
-        console.print(f"picture: {picture}", highlight=False, markup=False)
+        console.print(f"picture: {picture}", highlight=False)
 
 
 def _cells(each: Difference, adjusted: float | None) -> list[str]:

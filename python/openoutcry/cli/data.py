@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from openoutcry import data
@@ -22,6 +20,8 @@ from openoutcry.data.fill_bars import FillBars, fill_bars
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.market_source import is_file, name_of, named_market
 from openoutcry.data.readers.file_parts import market_name
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo, echo_json
 
 app = typer.Typer(help="List, describe, check and compare markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("import", epilog=data_import.EXAMPLES)(data_import.import_)
@@ -40,7 +40,7 @@ def list_(as_json: bool = AS_JSON) -> None:
     """List the bundled markets."""
     described = [data.describe(name) for name in data.names()]
     if as_json:
-        typer.echo(json.dumps(described))
+        echo_json(described)
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in ("name", "bars", "from", "to", "universes", "source"):
@@ -61,7 +61,7 @@ def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON, readin
     dataset = open_dataset(source, reading)
     described = _describe(dataset)
     if as_json:
-        typer.echo(json.dumps(described))
+        echo_json(described)
         return
     # At least 100 columns: a narrow terminal would truncate 5.2e-07 to 5.2.
     console = Console()
@@ -99,22 +99,22 @@ def check(
     if as_json:
         read_as = {} if found is None else data_import.described(dataset, found)
         stated = {"fingerprint": dataset.fingerprint, "fills": _fills(fill_bars(dataset)), "warnings": warnings}
-        typer.echo(json.dumps(read_as | stated))
+        echo_json(read_as | stated)
         return
     if found is None:
-        typer.echo(f"ok: {data_import.sentence(dataset)}")
+        echo(f"ok: {data_import.sentence(dataset)}")
         for warning in warnings:
-            typer.echo(f"warning: {warning}")
+            echo(f"warning: {warning}")
     else:
         data_import.show(dataset, found)
     if dataset.periods_per_year is None and found is not None:
         command = shlex.join(["openoutcry", "data", "check", *sources, *reading.words()])
-        typer.echo(data_import.periods_line(command, None))
+        echo(data_import.periods_line(command, None))
     if len(sources) == 1:
-        typer.echo(f"run it: {data_import.run_command(dataset, sources[0], reading)}")
+        echo(f"run it: {data_import.run_command(dataset, sources[0], reading)}")
     else:
         words = ["openoutcry", "data", "import", *sources, *reading.words(), "--out", dataset.name]
-        typer.echo(f"run it: {shlex.join(words)}")
+        echo(f"run it: {shlex.join(words)}")
 
 
 def _opened(sources: Sequence[str], reading: Reading) -> tuple[Dataset, Imported | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
@@ -24,6 +22,8 @@ from openoutcry.data.market_source import name_of, without_package
 from openoutcry.data.readers.echoed_values import short
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo, echo_json
 
 EXAMPLES = """
 **Examples**
@@ -73,15 +73,15 @@ def import_(
         dataset = _resampled(dataset, every, reading)
     path = _written(dataset, out, ", ".join(path.name for path in files))
     if as_json:
-        typer.echo(json.dumps(described(dataset, found) | {"manifest": str(path)}))
+        echo_json(described(dataset, found) | {"manifest": str(path)})
         return
     show(dataset, found)
     if dataset.periods_per_year is None:
         usual = usual_periods(every)
         year = [] if usual is None else ["--periods-per-year", f"{usual:g}"]
         words = [*map(str, files), *reading.words(), *year, *(["--every", every] if every else []), "--out", str(out)]
-        typer.echo(periods_line(f"openoutcry data import {shlex.join(words)}", usual))
-    typer.echo(f"run it: {run_command(dataset, str(path))}")
+        echo(periods_line(f"openoutcry data import {shlex.join(words)}", usual))
+    echo(f"run it: {run_command(dataset, str(path))}")
 
 
 def _of_shorter_bars(reading: Reading) -> Reading:

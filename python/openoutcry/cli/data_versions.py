@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.snapshots.snapshot_diff import differences
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
+from openoutcry.untrusted.bounded_file import RECORD_BYTES, read_bytes, sha256_of
+from openoutcry.untrusted.terminal import echo, echo_json, echo_lines
 
 FREEZE_EXAMPLES = """
 **Examples**
@@ -61,9 +62,9 @@ def freeze(
         message = f"`--out` must be a folder that can be written; received '{out}': {error.strerror}"
         raise refusal("argument_invalid", message) from error
     if as_json:
-        typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "manifest": str(path)}))
+        echo_json({"fingerprint": dataset.fingerprint, "manifest": str(path)})
         return
-    typer.echo(str(path))
+    echo(str(path))
 
 
 @reads_files
@@ -80,9 +81,9 @@ def export(
         gzip.compress(content, 9, mtime=0) if out.suffix == ".gz" else content
     )
     if as_json:
-        typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "file": str(out)}))
+        echo_json({"fingerprint": dataset.fingerprint, "file": str(out)})
         return
-    typer.echo(f"{out}: {dataset.name}, fingerprint {dataset.fingerprint}")
+    echo(f"{out}: {dataset.name}, fingerprint {dataset.fingerprint}")
 
 
 @reads_files
@@ -101,11 +102,9 @@ def diff(
     changes = differences(*markets)
     if as_json:
         fingerprints = {"old": markets[0].fingerprint, "new": markets[1].fingerprint}
-        typer.echo(
-            json.dumps(fingerprints | {"same": not changes, "differences": [change.to_dict() for change in changes]})
-        )
+        echo_json(fingerprints | {"same": not changes, "differences": [change.to_dict() for change in changes]})
     else:
-        typer.echo("\n".join(map(str, changes)) or f"the same market: {markets[0].fingerprint}")
+        echo_lines(changes or [f"the same market: {markets[0].fingerprint}"])
     if changes:
         raise typer.Exit(1)
 
@@ -117,5 +116,5 @@ def _provenance(source: str) -> str:
         return str(data.describe(name)["source"])
     path = Path(source)
     if path.suffix in SNAPSHOT:
-        return str(json.loads(path.with_suffix(".json").read_bytes())["source"])
-    return f"{path.name}, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        return str(json.loads(read_bytes(path.with_suffix(".json"), RECORD_BYTES, "a manifest"))["source"])
+    return f"{path.name}, SHA-256 {sha256_of(path, 'a file of prices')}"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from openoutcry import agents, data
 from openoutcry import openoutcry_py as native
@@ -17,6 +14,8 @@ from openoutcry.cli.market_options import checked_output_file
 from openoutcry.cli.run_table import LEGEND, metrics_table
 from openoutcry.openoutcry_py import Limits
 from openoutcry.scoring.baseline_board import Board, Entry, run_board
+from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, description_column
+from openoutcry.untrusted.terminal import echo_json
 
 EXAMPLES = """
 **Examples**
@@ -48,7 +47,7 @@ def demo(
     boards = _run(windows, console)
     _write_report(boards, report)
     if as_json:
-        typer.echo(json.dumps([_as_json(board) for board in boards]))
+        echo_json([_as_json(board) for board in boards])
         return
     for board in boards:
         dates = board.benchmark.dates
@@ -77,8 +76,8 @@ def _unranked_reason(entry: Entry) -> str:
 
 
 def _run(n_windows: int, console: Console) -> list[Board]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not console.is_terminal) as progress:
+    columns = (description_column(), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, disable=not console.is_terminal) as progress:
         total = len(DATASETS) * len(agents.NAMES) * (n_windows + 1)
         task = progress.add_task("running", total=total)
         return [

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import traceback
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -13,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from openoutcry.cli.market_options import checked_picture_file, open_dataset, working_directory_modules
 from openoutcry.cli.progress_process import Progress, run_in_child
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
+from openoutcry.cli.run_table import LONGEST_AGENT, plain
 from openoutcry.data.market_source import named_market
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo_exception, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.audits.leakcheck import Leak, Report
@@ -87,14 +86,14 @@ def leakcheck(
         if error.__cause__ is not None and not isinstance(
             error.__cause__, OpenOutcryError | OSError | ModuleNotFoundError
         ):
-            traceback.print_exception(error.__cause__)
+            echo_exception(error.__cause__)
         raise
     except Exception as error:
         # Not re-raised: an uncaught error exits with code 1, which means that a leak was found.
-        traceback.print_exc()
+        echo_exception(error)
         raise typer.Exit(2) from error
     if as_json:
-        typer.echo(json.dumps(report.to_dict()))
+        echo_json(report.to_dict())
     else:
         _show(report, picture)
     if report.incomplete:
@@ -155,11 +154,11 @@ def _show(report: Report, picture: Path | None) -> None:
     result = "not checked with every perturbation" if report.incomplete else result
     result += f", {len(report.unsure)} unsure" if report.unsure else ""
     size = f"{report.source.n_bars:,} bars, {report.n_cuts} cuts, {report.n_runs} runs"
-    console.print(f"{escape(report.target)} ({report.kind}, {size}): {result}", highlight=False)
+    console.print(f"{plain(report.target, LONGEST_AGENT)} ({report.kind}, {size}): {result}", highlight=False)
     if report.leaks:
         console.print(_table(report.leaks))
     for note in (each for each in report.notes if each != report.incomplete):
-        console.print(f"  · {note}", style="dim", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"  · {note}", style="dim", highlight=False, soft_wrap=True)
     if picture is not None:
         console.print(f"picture: {picture}", highlight=False)
 
@@ -182,5 +181,5 @@ def _table(leaks: tuple[Leak, ...]) -> Table:
             if best is None
             else (f"{best.sharpe:.2f}", f"{best.delayed:.2f}", best.signal)
         )
-        table.add_row(escape(leak.reach.column), ahead, first, ", ".join(leak.reach.kinds), *worth)
+        table.add_row(plain(leak.reach.column, LONGEST_AGENT), ahead, first, ", ".join(leak.reach.kinds), *worth)
     return table

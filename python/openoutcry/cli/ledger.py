@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.market_options import open_dataset
@@ -20,6 +20,8 @@ from openoutcry.ledger import Ledger, Market, RunFilter, RunMetricsSummary, Stra
 from openoutcry.ledger.http_client import compare_client
 from openoutcry.ledger.ledger_entry import KINDS, STATES
 from openoutcry.ledger.table_export import VIEWS
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo, echo_json, echo_lines
 
 app = typer.Typer(
     help="List, rank, verify and export the runs of the ledger.\n\n`openoutcry run --ledger` adds a run.",
@@ -117,7 +119,7 @@ def list_(
         found = ledger.list(RunFilter(_market(data, reading), strategy, session, status, kind, n))
         if as_json:
             rows = [{**asdict(each), "summary": each.summary.to_json()} for each in found]
-            typer.echo(json.dumps([{**row, "strategy": json.loads(row["strategy"])} for row in rows]))
+            echo_json([{**row, "strategy": json.loads(row["strategy"])} for row in rows])
             return
         table = _table("id", "date", "market", "strategy")
         _numbers(table)
@@ -141,7 +143,7 @@ def show(
         trials = ledger.count(run.market)
     if as_json:
         content = run.to_json() | {"market": run.market.to_json(), "family_trials": trials.n}
-        typer.echo(json.dumps(content))
+        echo_json(content)
         return
     console = Console()
     console.print(run.run_id, style="bold", highlight=False)
@@ -175,7 +177,7 @@ def compare(
             found, missing = ledger.compare([each if len(each) == 36 else ledger.id_of(each) for each in ids])
             strategies = ledger.descriptions([each.id for each in found])
     if as_json:
-        typer.echo(json.dumps([each.to_json() for each in found]))
+        echo_json([each.to_json() for each in found])
     else:
         table = _table("id", "interval", *(["strategy"] if strategies else []))
         _numbers(table)
@@ -184,7 +186,7 @@ def compare(
             table.add_row(plain(each.id[:8]), plain(each.candle_interval or "—", 8), *names, *_cells(each))
         Console().print(table)
     for run_id in missing:
-        typer.echo(f"missing: {run_id}", err=True)
+        echo(f"missing: {run_id}", err=True)
 
 
 @app.command(epilog=TOP_EXAMPLES)
@@ -205,11 +207,11 @@ def top(
     with opened(folder) as ledger:
         market = _market(data, reading)
         if prompt:
-            typer.echo(ledger.prior_results(market) or "", nl=False)
+            echo_lines((ledger.prior_results(market) or "").splitlines())
             return
         found = ledger.top(n, market, worst=worst)
         if as_json:
-            typer.echo(json.dumps([{**asdict(each), "strategy": json.loads(each.strategy)} for each in found]))
+            echo_json([{**asdict(each), "strategy": json.loads(each.strategy)} for each in found])
             return
         table = _table("id", "strategy", "markets")
         for head in ("runs", "Sharpe", "DSR", "trials", "max DD"):
@@ -234,17 +236,17 @@ def verify(
             {"file": name, "line": each.line, "offset": each.offset, "what": each.what} for name, each in found.faults
         ]
         content = {"intact": found.is_intact, "records": found.n_records, "torn": found.n_torn, "head": found.head.hash}
-        typer.echo(json.dumps(content | {"faults": faults}))
+        echo_json(content | {"faults": faults})
     else:
         for name, each in found.faults[:20]:
             where = f"{name}, line {each.line + 1}: " if name else ""
-            typer.echo(f"{where}{each.what}")
+            echo(f"{where}{each.what}")
         if len(found.faults) > 20:
-            typer.echo(f"and {len(found.faults) - 20} more")
+            echo(f"and {len(found.faults) - 20} more")
         torn = f", {found.n_torn} truncated lines" if found.n_torn else ""
         state = "the log is intact" if found.is_intact else "the log was modified"
-        typer.echo(f"{found.n_records} records{torn}: {state}")
-        typer.echo(f"head {found.head.hash}")
+        echo(f"{found.n_records} records{torn}: {state}")
+        echo(f"head {found.head.hash}")
     if not found.is_intact:
         raise typer.Exit(1)
 
@@ -256,7 +258,7 @@ def rebuild(folder: Path | None = FOLDER, as_json: bool = AS_JSON) -> None:
         read = ledger.rebuild()
         counts = {"records": read.link.seq, "torn": read.n_torn, "changed": read.n_changed}
         counts |= {"unread": read.n_unread, "newer": read.n_newer}
-        typer.echo(json.dumps(counts) if as_json else f"read {read.link.seq} records")
+        _print(counts, f"read {read.link.seq} records", as_json)
         if not as_json:
             _warn_unreadable(ledger)
 
@@ -274,9 +276,7 @@ def export(
             n_rows = ledger.export(path, view)
         except (ModuleNotFoundError, OSError) as error:
             raise refusal("argument_invalid", f"a writable file is required; received '{path}': {error}") from error
-    typer.echo(
-        json.dumps({"path": str(path), "view": view, "rows": n_rows}) if as_json else f"wrote {n_rows} rows to {path}"
-    )
+    _print({"path": str(path), "view": view, "rows": n_rows}, f"wrote {n_rows} rows to {path}", as_json)
 
 
 @app.command(epilog=SERVE_EXAMPLES)
@@ -291,7 +291,7 @@ def serve(
     from openoutcry.ledger.http_server import serve as run
 
     with opened(folder) as ledger:
-        typer.echo(f"serving {ledger.folder} at http://{host}:{port}", err=True)
+        echo(f"serving {ledger.folder} at http://{host}:{port}", err=True)
         try:
             run(ledger, host, port)
         except ModuleNotFoundError as error:
@@ -347,6 +347,13 @@ def _percent(value: float | None, form: str) -> str:
     return "—" if value is None else format(value, form)
 
 
+def _print(content: Mapping[str, object], text: str, as_json: bool) -> None:
+    if as_json:
+        echo_json(content)
+    else:
+        echo(text)
+
+
 def _warn_unreadable(ledger: Ledger) -> None:
     """Print the number of unusable lines of the log by reason."""
     read = ledger.read
@@ -357,4 +364,4 @@ def _warn_unreadable(ledger: Ledger) -> None:
         (read.n_torn, "were truncated during writing"),
     ):
         if n:
-            typer.echo(f"{n} lines of the log {reason}", err=True)
+            echo(f"{n} lines of the log {reason}", err=True)

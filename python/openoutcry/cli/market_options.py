@@ -19,6 +19,7 @@ from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import check_record_path
+from openoutcry.untrusted.bounded_file import KEY_BYTES, read_text
 
 SNAPSHOT = snapshot_files.SUFFIXES
 
@@ -91,7 +92,7 @@ def public_key_of(key: str) -> str:
     if _is_key(key):
         return key.lower()
     try:
-        content = Path(key).read_text("utf-8").strip()
+        content = read_text(key, KEY_BYTES, "`--public-key`", "key_invalid").strip()
     except (OSError, UnicodeDecodeError):
         content = ""
     if not _is_key(content):

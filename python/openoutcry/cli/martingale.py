@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import traceback
 from typing import TYPE_CHECKING
 
 import typer
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress
+from openoutcry.untrusted.terminal import echo, echo_exception, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.audits.martingale import Row, Setting, Verdict
@@ -56,7 +54,7 @@ def martingale(
         if value < least:
             raise refusal("argument_invalid", f"`{option}` must be at least {least}; received {value}")
     try:
-        with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
+        with Progress(BarColumn(), MofNCompleteColumn()) as progress:
             task = progress.add_task("", total=n_rounds(chosen, markets))
             verdict = check(
                 chosen,
@@ -70,16 +68,16 @@ def martingale(
         raise
     except Exception as error:
         # Not re-raised: an uncaught error exits with code 1, which means that a bot profits.
-        traceback.print_exc()
+        echo_exception(error)
         raise typer.Exit(2) from error
     if as_json:
-        typer.echo(json.dumps(verdict.to_dict()))
+        echo_json(verdict.to_dict())
     else:
         _show(verdict, every)
     if not verdict.passed:
         names = dict.fromkeys(f"{row.bot} ({row.setting})" for row in verdict.failures)
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        typer.echo(f"significant or unexplained gain: {', '.join([*names][:5])}{more}", err=True)
+        echo(f"significant or unexplained gain: {', '.join([*names][:5])}{more}", err=True)
         sys.exit(1)
 
 

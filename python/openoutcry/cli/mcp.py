@@ -12,6 +12,7 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.process_privacy import private_process
+from openoutcry.untrusted.terminal import echo
 
 EXAMPLES = """
 **Examples**
@@ -71,8 +72,6 @@ def mcp(
     markets = markets_of(datasets, mask) if datasets else bundled_markets(mask)
     manager = SessionManager(markets, Bounds(sessions, idle), None if records is None else RecordFolder(records))
     if sys.stdin.isatty():
-        typer.echo(
-            "waiting for an MCP client on standard input; see `openoutcry mcp --help` for client settings", err=True
-        )
+        echo("waiting for an MCP client on standard input; see `openoutcry mcp --help` for client settings", err=True)
     with private_process():
         serve(manager)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from openoutcry.arguments import checked_integer
 from openoutcry.scoring.power import Power
 from openoutcry.scoring.power import power as power_of
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo_json
 
 EXAMPLES = """
 **Examples**
@@ -52,7 +52,7 @@ def power(
     checked_integer("--agents", agents, 1, 2**53)
     found = power_of(days, agents, periods_per_year=periods_per_year, sharpe=sharpe, size=size, power=required_power)
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
+        echo_json(asdict(found))
     else:
         _show(found)
 

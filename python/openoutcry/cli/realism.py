@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 
 from openoutcry import data
@@ -18,6 +15,8 @@ from openoutcry.cli.market_options import open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress
+from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.audits.realism.realism_result import FactRow, Verdict
@@ -85,15 +84,15 @@ def realism(
         reading.refuse(source)
         total = 200 if seeds is None else seeds
         panels, band_tier = _tier(source, tier, total)
-    with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
+    with Progress(BarColumn(), MofNCompleteColumn()) as progress:
         bar = progress.add_task("", total=total)
         verdict = realism_gate.check(panels, band_tier, name=source, on_panel=lambda _: progress.advance(bar))
     if as_json:
-        typer.echo(json.dumps(verdict.to_dict()))
+        echo_json(verdict.to_dict())
     else:
         _show(verdict)
     if not verdict.passed:
-        typer.echo(f"failed: {', '.join(verdict.failures)}", err=True)
+        echo(f"failed: {', '.join(verdict.failures)}", err=True)
         raise typer.Exit(1)
 
 

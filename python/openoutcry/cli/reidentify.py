@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from openoutcry.audits.reidentification import ATTACKERS, LENGTHS, NEAR, Rate, rates
@@ -15,6 +12,8 @@ from openoutcry.cli.market_options import open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo, echo_json
 
 EXAMPLES = """
 **Examples**
@@ -48,13 +47,13 @@ def reidentify(
         )
     found = rates(open_dataset(source, reading), length, level, windows, seed)
     if as_json:
-        typer.echo(json.dumps([rate.to_dict() for rate in found]))
+        echo_json([rate.to_dict() for rate in found])
         return
     # A fixed width, because a truncated table is misleading.
     console = Console()
     console.width = max(console.width, 110)
     console.print(_table(found))
-    typer.echo(f"Share of {windows} windows identified by symbol / by date to within {NEAR} bars.")
+    echo(f"Share of {windows} windows identified by symbol / by date to within {NEAR} bars.")
 
 
 def _table(found: list[Rate]) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from openoutcry.backtest.replay import replay as replay_record
 from openoutcry.cli.market_options import open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.terminal import echo, echo_json
 
 REPLAY_EXAMPLES = """
 **Examples**
@@ -68,7 +68,7 @@ def replay(
     key = None if public_key is None else public_key_of(public_key)
     result = replay_record(loaded, datasets, public_key=key, fill_key=fill_key)
     if as_json:
-        typer.echo(json.dumps(_as_json(loaded, result)))
+        echo_json(_as_json(loaded, result))
     else:
         _show(loaded, result)
     raise typer.Exit(0 if result.verified else 1)
@@ -90,30 +90,30 @@ def _as_json(record: RunRecord, result: Replay) -> dict[str, object]:
 
 
 def _show(record: RunRecord, result: Replay) -> None:
-    typer.echo(str(result))
+    echo(str(result))
     for difference in result.differences[1:SHOWN]:
-        typer.echo(f"  then {difference}")
+        echo(f"  then {difference}")
     if len(result.differences) > SHOWN:
-        typer.echo(f"  and {len(result.differences) - SHOWN} more; `--json` has them all")
+        echo(f"  and {len(result.differences) - SHOWN} more; `--json` has them all")
     if record.torn:
-        typer.echo("  the file was truncated by a crash; its last partial line was dropped")
+        echo("  the file was truncated by a crash; its last partial line was dropped")
     versions = {
         f"engine {header['engine_version']}, contract {header['contract_version']}" for header in record.headers
     }
     if result.verified:
         stated = "; ".join(sorted(versions))
-        typer.echo(f"  recorded by {stated}, as stated: a replay cannot distinguish versions with the same numbers")
+        echo(f"  recorded by {stated}, as stated: a replay cannot distinguish versions with the same numbers")
     if result.signed_by is not None:
-        typer.echo(f"  signed by {result.signed_by}")
+        echo(f"  signed by {result.signed_by}")
 
 
 def diff(left: Path = RECORD, right: Path = RECORD, as_json: bool = AS_JSON) -> None:
     """Compare two records: setting differences and the first divergence."""
     comparison = compare(RunRecord.load(left), RunRecord.load(right))
     if as_json:
-        typer.echo(json.dumps(asdict(comparison)))
+        echo_json(asdict(comparison))
     elif comparison.same:
-        typer.echo("the same record")
+        echo("the same record")
     else:
         _show_comparison(comparison)
     raise typer.Exit(0 if comparison.same else 1)
@@ -121,14 +121,14 @@ def diff(left: Path = RECORD, right: Path = RECORD, as_json: bool = AS_JSON) -> 
 
 def _show_comparison(comparison: Comparison) -> None:
     for setting in comparison.record:
-        typer.echo(_format_setting(setting))
+        echo(_format_setting(setting))
     for run, (settings, divergence) in enumerate(comparison.runs):
         for setting in settings:
-            typer.echo(f"run {run}: {_format_setting(setting)}")
+            echo(f"run {run}: {_format_setting(setting)}")
         if divergence is not None:
-            typer.echo(f"run {run}: {_format_divergence(divergence)}")
+            echo(f"run {run}: {_format_divergence(divergence)}")
         elif settings:
-            typer.echo(f"run {run}: no bar differs")
+            echo(f"run {run}: no bar differs")
 
 
 def _format_setting(setting: SettingDifference) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -18,6 +17,8 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
+from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.report.pages.proof_panel import Proof
@@ -81,7 +82,7 @@ def report(
     key = None if public_key is None else public_key_of(public_key)
     done = replay(read, datasets, public_key=key, fill_key=fill_key)
     if not done.verified:
-        typer.echo(f"no report: {done}", err=True)
+        echo(f"no report: {done}", err=True)
         raise typer.Exit(1)
     made = rerun(read, chosen, _market(datasets, read, chosen), fill_key)
     command = f"openoutcry {shlex.join(sys.argv[1:])}"
@@ -119,14 +120,14 @@ def _write(made: Run, out: Path, origin: Origin, proof: Proof | None, has_data: 
 
 def _show(summary: dict[str, object], verdict: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(summary))
+        echo_json(summary)
         return
-    typer.echo(verdict)
+    echo(verdict)
     if "bytes" not in summary:
-        typer.echo(f"report: {summary['report']}")
+        echo(f"report: {summary['report']}")
         return
     missing = "" if summary["has_data"] else "; the reader must open the market file, and its fingerprint is checked"
-    typer.echo(f"report: {summary['report']}, {summary['bytes']:,} bytes, self-verifying{missing}")
+    echo(f"report: {summary['report']}, {summary['bytes']:,} bytes, self-verifying{missing}")
 
 
 def _chosen(record: RunRecord, run: int | None) -> int:
@@ -156,7 +157,7 @@ def _scenario(name: str | None, key: str | None) -> Scenario | None:
     if name in NAMES:
         return Scenario.revealed(name, key)
     try:
-        spec = ScenarioSpec.from_json(Path(name).read_text(encoding="utf-8"))
+        spec = ScenarioSpec.from_json(read_text(name, DOCUMENT_BYTES, "`--scenario`"))
     except (OSError, UnicodeDecodeError) as error:
         wanted = f"`--scenario` must be one of {', '.join(NAMES)}, or a JSON file with a spec"
         raise refusal("argument_invalid", f"{wanted}; received {name!r}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
 from openoutcry.cli.market_options import checked_output_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
@@ -23,6 +21,9 @@ from openoutcry.cli.run_table import plain
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo, echo_json, echo_lines
 
 if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
@@ -216,11 +217,11 @@ def replay(
         except OpenOutcryError as error:
             fault = str(error)
     if as_json:
-        typer.echo(json.dumps({"reproduced": not fault, "n_events": n_events, "fault": fault or None}))
+        echo_json({"reproduced": not fault, "n_events": n_events, "fault": fault or None})
     elif fault:
-        typer.echo(f"not reproduced: {fault}", err=True)
+        echo(f"not reproduced: {fault}", err=True)
     else:
-        typer.echo(f"reproduced: all {n_events} events, bit for bit")
+        echo(f"reproduced: all {n_events} events, bit for bit")
     raise typer.Exit(int(bool(fault)))
 
 
@@ -237,7 +238,7 @@ def report(
     checked_output_file(out, "--out")
     result, setup = _replayed(journal, session, source, None, quiet=True)
     out.write_text(report_of(result, setup), encoding="utf-8")
-    typer.echo(f"report: {out}")
+    echo(f"report: {out}")
 
 
 @app.command(epilog=PROMPT_EXAMPLES)
@@ -253,7 +254,7 @@ def prompt(
     found = [each["payload"] for each in session_of(journal, session).events if each["event"] == "proposal"]
     if number > len(found):
         raise refusal("argument_invalid", f"`--round` must be from 1 to {len(found)}; received {number}")
-    typer.echo(Blobs(journal.parent / BLOBS).get(found[number - 1]["prompt_sha256"]).decode("utf-8"))
+    echo_lines(Blobs(journal.parent / BLOBS).get(found[number - 1]["prompt_sha256"]).decode("utf-8"))
 
 
 def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig, workspace: Workspace) -> Result:
@@ -278,7 +279,7 @@ def _gates(name: str) -> Thresholds:
     if name in PRESETS:
         return Thresholds.preset(name)
     try:
-        found = json.loads(Path(name).read_text(encoding="utf-8"))
+        found = json.loads(read_bytes(name, DOCUMENT_BYTES, "`--gates`"))
     except (OSError, ValueError) as error:
         wanted = f"`--gates` must be one of {', '.join(PRESETS)}, or a JSON file of thresholds"
         raise refusal("argument_invalid", f"{wanted}; received {name!r}: {error}") from error
@@ -354,7 +355,7 @@ def _run_and_print(
     )
     if as_json:
         summary = json.loads((workspace.folder / "shortlist.json").read_text(encoding="utf-8"))
-        typer.echo(json.dumps({**summary, "files": [str(path) for path in written], "journal": str(workspace.journal)}))
+        echo_json({**summary, "files": [str(path) for path in written], "journal": str(workspace.journal)})
         raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
     console = Console()
     before = result.n_trials - result.n_session
@@ -383,7 +384,7 @@ def _stopping(cancelled: threading.Event) -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:
         cancelled.set()
         signal.signal(signal.SIGINT, before)
-        print("stopping after this round; press Ctrl-C again to abort", file=sys.stderr)
+        echo("stopping after this round; press Ctrl-C again to abort", err=True)
 
     signal.signal(signal.SIGINT, stop)
     try:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from openoutcry.cli.run_table import plain
+from openoutcry.untrusted.rich_console import Console
 
 if TYPE_CHECKING:
     from openoutcry.research.trial import Result

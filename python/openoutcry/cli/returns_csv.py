@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from openoutcry.data.readers.questions import Question, asked, check
 from openoutcry.data.readers.return_file import ReturnTable
 from openoutcry.data.readers.return_numbers import hundredths, says_percent
 from openoutcry.errors import OpenOutcryError, add_note, refusal
+from openoutcry.untrusted.bounded_file import sha256_of
 
 COLUMNS = ("equity", "returns", "percent")
 # Columns of one account. Of two of them, one at most is an agent.
@@ -47,7 +47,7 @@ class _File:
 
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256_of(path, "a file of returns")
 
 
 def read_series(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from openoutcry import agents
 from openoutcry.backtest.run import Run, run_backtest
@@ -53,6 +49,8 @@ from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
+from openoutcry.untrusted.terminal import echo_exception, echo_json, echo_lines
 
 EXAMPLES = """
 **Examples**
@@ -146,7 +144,7 @@ def run(
 
 
 def _echo_error(text: str) -> None:
-    typer.echo(text, err=True)
+    echo_lines(text, err=True)
 
 
 def _record_file(
@@ -188,9 +186,7 @@ def _progress(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
     if not console.is_terminal:
         yield lambda: None
         return
-    with Progress(
-        BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console, transient=True
-    ) as progress:
+    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as progress:
         task = progress.add_task("", total=end - start - 1)
         yield lambda: progress.advance(task)
 
@@ -257,7 +253,7 @@ class _WatchedAgent:
             if error is not self._raised:
                 raise
             # Not raised again: an `OpenOutcryError` that the agent raised is not an error of the command's input.
-            traceback.print_exception(type(error), error, error.__traceback__)
+            echo_exception(error)
             raise typer.Exit(1) from error
 
     def _decide(self, observation: dict[str, Any]) -> Mapping[str, Any] | str:
@@ -274,7 +270,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorded: Recorded
         more: dict[str, object] = {}
         if recorded is not None:
             more = {"run_id": recorded.run_id, "family_trials": recorded.n_trials}
-        typer.echo(json.dumps(_as_json(done) | more))
+        echo_json(_as_json(done) | more)
         return
     console = Console()
     if done.ending:

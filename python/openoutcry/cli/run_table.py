@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from openoutcry.backtest.run import Run
-from openoutcry.harness.stderr_capture import escape_text
+from openoutcry.untrusted.terminal import readable
 
 LONGEST_NAME, LONGEST_AGENT = 60, 200
 LEGEND = "return is total; vol, turn and cost are per year; s.e. is the standard error"
 
 
 def plain(text: str, longest: int = LONGEST_NAME) -> str:
-    """Return untrusted text in a form that is safe to print on a terminal.
-
-    Control characters, line breaks and markup are escaped; long text is cut.
-    """
-    shown = escape_text(text)
-    return escape(shown if len(shown) <= longest else f"{shown[: longest - 1]}…")
+    """Return untrusted text on one line, at most `longest` characters long."""
+    return readable(text, longest)
 
 
 def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
@@ -29,7 +25,8 @@ def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
 
     An undefined metric or rank is a dash.
     """
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    heading = Text(readable(title))
+    table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     if ranked:
         table.add_column("#", justify="right", style="dim")
     # Only this column wraps: a long name takes more lines before a number is cut.
@@ -38,7 +35,7 @@ def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     for place, run in enumerate(runs, 1):
         rank = "—" if run.metrics["sharpe"] is None or "sharpe" in run.caveats else str(place)
-        table.add_row(*([rank] if ranked else []), plain(run.name, LONGEST_AGENT), *_cells(run.metrics))
+        table.add_row(*([rank] if ranked else []), Text(plain(run.name, LONGEST_AGENT)), *_cells(run.metrics))
     return table
 
 

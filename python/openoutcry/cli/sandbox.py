@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness.sandbox import Profile, Sandbox, Tier, describe_sandbox, this_host
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.rich_console import Console
+from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.harness.sandbox.doctor import Examination, Finding
@@ -68,7 +68,7 @@ def doctor(
 
     found = examine(max_tier=tier)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        echo_json(found.to_dict())
     else:
         _show(found)
     raise typer.Exit(0 if found.is_sound else 1)
@@ -92,7 +92,7 @@ def open_sandbox(min_tier: str, pass_on: Sequence[str], hidden: Sequence[Path], 
         return None
     tier = Tier.T1 if min_tier == "auto" else _tier(min_tier, "--sandbox", "auto", "none")
     if min_tier == "auto" and this_host().tier < tier:
-        typer.echo(describe_sandbox(None), err=True)
+        echo(describe_sandbox(None), err=True)
         return None
     folders = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and Path(each).is_dir()]
     try:
@@ -100,10 +100,10 @@ def open_sandbox(min_tier: str, pass_on: Sequence[str], hidden: Sequence[Path], 
     except OpenOutcryError as error:
         add_note(error, "while opening the sandbox; hint: `--sandbox none` runs the agent with all your permissions")
         raise
-    typer.echo(describe_sandbox(sandbox), err=True)
+    echo(describe_sandbox(sandbox), err=True)
     if any(Path(each).resolve() == Path.cwd() for each in sys.path):
         warning = "the harness would import modules from the agent's folder and run them outside the sandbox"
-        typer.echo(
+        echo(
             f"{warning}; hint: run `openoutcry`, not `python -m openoutcry`, and remove the folder from PYTHONPATH",
             err=True,
         )
@@ -120,10 +120,10 @@ def _tier(name: str, option: str, *others: str) -> Tier:
 
 def _refuse(missing: dict[str, str], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"sound": False, "sandbox": {"tier": "T0", "missing": missing}}))
+        echo_json({"sound": False, "sandbox": {"tier": "T0", "missing": missing}})
     else:
         for tier, why in missing.items():
-            typer.echo(f"no {tier}: {why}")
+            echo(f"no {tier}: {why}")
     raise typer.Exit(1)
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import typer
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 
 from openoutcry import data as bundled
@@ -31,6 +29,8 @@ from openoutcry.scoring.scorer import score as score_agents
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
 from openoutcry.scoring.verdict import Board, Score
+from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress
+from openoutcry.untrusted.terminal import echo_json
 
 EXAMPLES = """
 **Examples**
@@ -110,7 +110,7 @@ def score(
     if report is not None:
         _write(result, report)
     if as_json:
-        typer.echo(_as_json(result))
+        echo_json(_as_json(result))
     else:
         _show(result, report)
 
@@ -203,11 +203,11 @@ def _evaluation(
 def _attack(as_json: bool) -> int:
     from openoutcry.audits.score_attacks import ATTACKS, run_attacks
 
-    with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as bar:
+    with Progress(BarColumn(), MofNCompleteColumn()) as bar:
         task = bar.add_task("", total=len(ATTACKS))
         rows = run_attacks(on_attack=lambda _: bar.advance(task))
     if as_json:
-        typer.echo(json.dumps([row.to_dict() for row in rows]))
+        echo_json([row.to_dict() for row in rows])
         return int(not all(row.held for row in rows))
     table = Table(title="attacks on the scorer", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("attack", "method", "naive scorer: fooled", "won", "allowed", "held"):

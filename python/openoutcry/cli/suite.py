@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -12,8 +11,6 @@ from typing import Any
 
 import typer
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from openoutcry.cli.agent_options import (
@@ -39,6 +36,9 @@ from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.evaluation_journal import journal_of
 from openoutcry.scoring.suite import DEFAULT, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_input
+from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
+from openoutcry.untrusted.terminal import echo, echo_json
 
 app = typer.Typer(help="Show, seal and run evaluation suites.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -90,7 +90,7 @@ def show(
     """Show the markets, windows and rules of a suite, and its digest."""
     suite = Suite.load(source)
     if as_json:
-        typer.echo(suite.to_json())
+        echo_json(suite.to_json())
         return
     console = Console()
     console.print(f"{plain(suite.name)} {plain(suite.edition)}", style="bold", highlight=False)
@@ -136,7 +136,7 @@ def seal(
     keys.touch(mode=0o600, exist_ok=False)
     keys.write_text(json.dumps({"suite": done.digest, "keys": drawn}, indent=1), encoding="utf-8")
     sealed.write_text(done.to_json() + "\n", encoding="utf-8")
-    typer.echo(f"sealed {done.name} {done.edition}, {len(drawn)} keys, digest {done.digest}")
+    echo(f"sealed {done.name} {done.edition}, {len(drawn)} keys, digest {done.digest}")
 
 
 @app.command(epilog=RUN_EXAMPLES)
@@ -193,12 +193,12 @@ def run(
                 on_fault=lambda fault: show_fault(str(fault)),
             )
     summary = f"{evaluation.n_runs} runs of {name or public_name(agent)}: {record}, digest {done.digest}"
-    typer.echo("; ".join([summary, *fault_summary(done.faults)]))
+    echo("; ".join([summary, *fault_summary(done.faults)]))
 
 
 def _progress(console: Console) -> Progress:
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
 def _check_output(record: Path, *, force: bool, resume: bool) -> None:
@@ -225,7 +225,7 @@ def _warn_of_seen_windows(evaluation: Evaluation) -> Iterator[None]:
         add_note(error, f"in an evaluation that cannot be repeated: {SEEN_WINDOWS_WARNING}")
         raise
     except KeyboardInterrupt:
-        typer.echo(f"stopped an evaluation that cannot be repeated: {SEEN_WINDOWS_WARNING}", err=True)
+        echo(f"stopped an evaluation that cannot be repeated: {SEEN_WINDOWS_WARNING}", err=True)
         raise
 
 
@@ -239,7 +239,7 @@ def _read_keys(path: Path | None, suite: Suite) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        fields = json.loads(sys.stdin.read() if str(path) == "-" else path.read_text("utf-8"))
+        fields = json.loads(read_input(path, DOCUMENT_BYTES, "`--keys`"))
         keys = dict(fields["keys"])
         digest = fields["suite"]
     except (OSError, ValueError, TypeError, KeyError) as error:

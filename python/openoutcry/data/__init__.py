@@ -2,7 +2,7 @@
 
 `load` returns a bundled dataset: `ecb-fx` (euro foreign exchange reference rates) or `us-treasury` (bond total-return
 indices). Both are files of the package; nothing is downloaded. `readers` reads the files of vendors. Imports `errors`,
-`arguments`, `readers` and the native module.
+`arguments`, `untrusted`, `readers` and the native module.
 """
 
 from __future__ import annotations

@@ -369,9 +369,9 @@ class Dataset:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        fills = "next open" if self.has_opens else "close to close"
         size = f"{self.n_bars} bars x {self.n_symbols} symbols, {self.dates[0]} .. {self.dates[-1]}"
-        return f"Dataset({self.name!r}, {size}, {columns.periods_text(self.periods_per_year)}, {fills})"
+        fills = f"{columns.periods_text(self.periods_per_year)}, {'next open' if self.has_opens else 'close to close'}"
+        return native.readable_text(f"Dataset({self.name!r}, {size}, {fills})")
 
     def __deepcopy__(self, memo: object = None) -> Dataset:
         return self  # immutable, so that copies share one market

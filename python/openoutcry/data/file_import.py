@@ -31,7 +31,7 @@ from openoutcry.data.readers import column_roles, column_words, frame_table, mar
 from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
-from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
+from openoutcry.data.readers.file_content import check_regular, check_rows, file_bytes, text_of
 from openoutcry.data.readers.file_parts import market_name, symbols_of
 from openoutcry.data.readers.joined_files import Part, joined
 from openoutcry.data.readers.market_checks import without_silent_volume
@@ -208,13 +208,13 @@ def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptio
         found = _checked(core, periods_per_year, options, names, has_missing=has_missing or last == b",")
         return found._replace(described=(("encoding", "UTF-8"), *found.described))
     except UnicodeDecodeError:
-        text, encoding = text_of(path.read_bytes(), path.name)
+        text, encoding = text_of(file_bytes(path), path.name)
         found = import_text(text, periods_per_year, options, stem)
         return found._replace(described=(("encoding", encoding), *found.described))
     except native.OpenOutcryError as error:
         if error.slug not in _OTHER_FORMS:
             raise
-        text, encoding = text_of(path.read_bytes(), path.name)
+        text, encoding = text_of(file_bytes(path), path.name)
         found = _of_other_form(error, text, (periods_per_year, options), stem)
         return found._replace(described=(("encoding", encoding), *found.described))
 

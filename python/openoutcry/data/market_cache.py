@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import stat
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from openoutcry import openoutcry_py as native
+from openoutcry.untrusted.terminal import echo
 
 VARIABLE = "OPENOUTCRY_CACHE"
 # Smaller files are parsed at once.
@@ -119,7 +119,7 @@ def _is_safe(place: Path) -> bool:
 @cache
 def _say_unsafe(place: Path) -> None:
     hint = f"hint: `chmod go-w {place}`, or set {VARIABLE} to a folder of your own, or to `off`"
-    sys.stderr.write(f"the cache is not used: other users can write '{place}'; {hint}\n")
+    echo(f"the cache is not used: other users can write '{place}'; {hint}", err=True)
 
 
 def _is_private(found: os.stat_result) -> bool:

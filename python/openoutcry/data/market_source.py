@@ -96,7 +96,7 @@ def is_snapshot(path: Path) -> bool:
     if path.suffix != ".json" or not is_file(path):
         return True
     is_named = len(path.stem) == _DIGEST_DIGITS or path.with_suffix(".npz").is_file()
-    return is_named or b'"openoutcry/snapshot/' in path.read_bytes()
+    return is_named or b'"openoutcry/snapshot/' in file_content.plain_bytes(path)
 
 
 def is_file(path: Path) -> bool:
@@ -166,11 +166,10 @@ def _asked_for_dataset(error: OpenOutcryError, path: Path, questions: list[Quest
 
 def _of_bytes(path: Path) -> Dataset:
     if path.suffix != ".gz":
-        content = path.read_bytes()
+        content = file_content.plain_bytes(path)
     else:
         try:
-            with gzip.open(path, "rb") as file:
-                content = file_content.limited(file, path)
+            content = file_content.decompressed(path)
         # The archive is truncated or invalid; `FileNotFoundError` and its like have other types.
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             message = f"a complete gzip file is required; received '{path}', which is truncated or not gzip"

@@ -2,8 +2,8 @@
 
 `connect` turns the value of `--agent` into a launcher: `PythonAgent`, `CommandAgent` or `HttpAgent`. `SupervisedAgent`
 is one run of a launcher and turns faults into hold decisions. `sandbox` restricts what a process may do, `conformance`
-tests agents against the contract, `mcp` serves episodes. Imports `agents`, `errors`, `arguments` and the native module;
-`conformance` and `mcp` also import `data`, `scenarios`, `records` and `backtest`.
+tests agents against the contract, `mcp` serves episodes. Imports `agents`, `errors`, `untrusted`, `arguments` and the
+native module; `conformance` and `mcp` also import `data`, `scenarios`, `records` and `backtest`.
 """
 
 from openoutcry.harness.agent_faults import AgentError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.openoutcry_py import OpenOutcryError, readable_message
 
 INFRASTRUCTURE = ("agent_unreachable", "agent_unavailable", "agent_not_started", "agent_lost")
 """Slugs of infrastructure faults, which lie between harness and agent and need not be caused by the agent."""
@@ -21,7 +21,7 @@ class AgentError(OpenOutcryError):
     """
 
     def __init__(self, slug: str, message: str, stderr: str = "", received: bytes = b"") -> None:
-        super().__init__(f"{slug}: {message}")
+        super().__init__(readable_message(f"{slug}: {message}"))
         self.slug = slug
         self.stderr = stderr
         self.received = received

@@ -19,7 +19,7 @@ from openoutcry.agents import Harness
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Launcher, Session
-from openoutcry.harness.stderr_capture import escape_text
+from openoutcry.untrusted.terminal import readable
 
 if TYPE_CHECKING:
     import httpx
@@ -204,7 +204,7 @@ class HttpSession(Session):
 
     async def _text(self, response: httpx.Response) -> str:
         if response.status_code != _OK:
-            text = escape_text(await self._excerpt(response))
+            text = readable(await self._excerpt(response))
             message = f"an answer must have status {_OK}; received {response.status_code}: {text}"
             if response.status_code in _OVERLOADED:
                 after = response.headers.get("retry-after", "")

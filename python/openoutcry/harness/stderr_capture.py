@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+
+from openoutcry.openoutcry_py import readable_text
+from openoutcry.untrusted.terminal import echo_lines
 
 Show = Callable[[str], object]
 """Callback for the standard error of an agent; lines that arrive together are passed as one text."""
@@ -13,7 +15,7 @@ _TAIL_BYTES = 2**14
 
 def print_to_stderr(text: str) -> None:
     """Print text to the standard error of this process."""
-    print(text, file=sys.stderr)
+    echo_lines(text, err=True)
 
 
 class StderrCapture:
@@ -57,9 +59,4 @@ class StderrCapture:
 
 
 def _plain(line: bytes) -> str:
-    return escape_text(line.decode("utf-8", "replace").removesuffix("\r"), "\t")
-
-
-def escape_text(text: str, kept: str = "") -> str:
-    """Return text with control characters escaped, except those in `kept`."""
-    return "".join(each if each.isprintable() or each in kept else ascii(each)[1:-1] for each in text)
+    return readable_text(line.decode("utf-8", "replace").removesuffix("\r"), "\t")

@@ -18,7 +18,8 @@ from openoutcry.ledger.queries import MAX_COMPARED, StrategySummary
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.strategy_identity import strategy_id
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.records.chained_lines import canonical
+from openoutcry.records.chained_lines import LONGEST, canonical
+from openoutcry.untrusted.bounded_file import lines_of, open_file
 
 NAME = "run_ledger.jsonl"
 Compare = Callable[[Sequence[str]], tuple[list[RunMetricsSummary], list[str]]]
@@ -89,11 +90,12 @@ def read_view(output_dir: str | os.PathLike[str]) -> tuple[list[Entry], int]:
     if not path.exists():
         return [], 0
     entries, n_corrupt = [], 0
-    for line in path.read_bytes().split(b"\n"):
-        if line:
-            entry = _entry(line)
-            n_corrupt += entry is None
-            entries += [] if entry is None else [entry]
+    with open_file(path, "a list of runs") as file:
+        for line in lines_of(file, LONGEST):
+            if line != b"\n":
+                entry = _entry(line)
+                n_corrupt += entry is None
+                entries += [] if entry is None else [entry]
     return entries, n_corrupt
 
 

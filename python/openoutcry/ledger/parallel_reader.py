@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from openoutcry.ledger.index_rows import AT, READER, UNREADABLE, RunRow, row_of
 from openoutcry.ledger.log_segments import LogPosition, Segments
+from openoutcry.records.chained_lines import LONGEST_LINE
 from openoutcry.records.chained_log import Line, Link, line_of
+from openoutcry.untrusted.bounded_file import open_file
 
 PIECE = 4 * 2**20
 """Approximate size of a piece in bytes."""
@@ -50,7 +51,7 @@ class Piece(NamedTuple):
 
 def piece_of(span: Span) -> Piece:
     """Read a span."""
-    with Path(span.path).open("rb") as file:
+    with open_file(span.path, "a log") as file:
         file.seek(span.start)
         content = file.read(span.end - span.start)
     reader, at = SpanReader(span), 0
@@ -124,12 +125,12 @@ def spans(segments: Segments, start: LogPosition, piece: int = PIECE) -> Iterato
     for number in numbers:
         path, at = segments.path(number), start.offset if number == start.segment else 0
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_file(path, "a log") as file:
             while at < size:
                 end = size
                 if at + piece < size:
                     file.seek(at + piece)
-                    file.readline()
+                    file.readline(LONGEST_LINE)
                     end = min(file.tell(), size)
                 yield Span(str(path), number, at, end, number == numbers[-1])
                 at = end

@@ -19,6 +19,8 @@ GENESIS = "0" * 64
 
 # Limits of line length, for the memory of readers, and of nesting, for their parsers.
 LONGEST, DEEPEST = 32 * 2**20, 64
+# A character of the payload takes up to 4 bytes.
+LONGEST_LINE = 4 * LONGEST + 2**16
 _MOST = 2**53
 
 EVENT, SESSION = r"[a-z][a-z0-9_]{0,63}", r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}"

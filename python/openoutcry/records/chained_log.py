@@ -19,7 +19,18 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from openoutcry.errors import refusal
-from openoutcry.records.chained_lines import GENESIS, SESSION, TIME, Draft, is_truncated, matching, parsed, record_of
+from openoutcry.records.chained_lines import (
+    GENESIS,
+    LONGEST_LINE,
+    SESSION,
+    TIME,
+    Draft,
+    is_truncated,
+    matching,
+    parsed,
+    record_of,
+)
+from openoutcry.untrusted.bounded_file import lines_of, open_file
 
 
 def now() -> str:
@@ -89,9 +100,9 @@ def scan(path: str | os.PathLike[str], start: int = 0, end: int | None = None) -
 
     `start` and `end` are byte offsets of line beginnings; `end` is excluded.
     """
-    with suppress(FileNotFoundError), Path(path).open("rb") as file:
+    with suppress(FileNotFoundError), open_file(path, "a log") as file:
         file.seek(start)
-        for raw in file:
+        for raw in lines_of(file, LONGEST_LINE):
             if end is not None and start >= end:
                 break
             yield line_of(raw, start)

@@ -14,6 +14,7 @@ from typing import Any
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.records.keys import key_bytes
+from openoutcry.untrusted.bounded_file import RECORD_BYTES, read_bytes
 
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
@@ -41,7 +42,7 @@ class RunRecord:
         """
         lines, is_compressed = file_kind(path)
         try:
-            content = Path(path).read_bytes()
+            content = read_bytes(path, RECORD_BYTES, "a record", "record_invalid")
         except OSError as error:
             raise refusal(
                 "argument_invalid", f"`record` must be a readable file; received '{path}': {error.strerror}"
@@ -209,7 +210,7 @@ class RunRecord:
 
     def __repr__(self) -> str:
         state = self.digest[:12] if self.digest else "unfinished"
-        return f"RunRecord({self.agent_id!r}, {len(self)} runs, {state})"
+        return native.readable_text(f"RunRecord({self.agent_id!r}, {len(self)} runs, {state})")
 
     def __reduce__(self) -> Any:
         return RunRecord.from_json, (self.to_json(),)

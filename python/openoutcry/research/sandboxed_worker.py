@@ -21,8 +21,8 @@ from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds
 from openoutcry.harness.child_environment import agent_environment
 from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
-from openoutcry.harness.stderr_capture import escape_text
 from openoutcry.harness.stdio_transport import StdioSession
+from openoutcry.untrusted.terminal import readable
 
 _MODULE = "openoutcry.research.code_worker"
 # Imported first: they start threads, which the system call filter then blocks.
@@ -146,7 +146,7 @@ class SandboxedWorker:
         if not isinstance(response, dict) or type(response.get("id")) is not int or response["id"] != number:
             raise refusal("argument_invalid", f"a response must have the id {number}; received {shown(response)}")
         if set(response) == {"id", "error"}:
-            message = escape_text(str(response["error"]))[:_MAX_MESSAGE]
+            message = readable(str(response["error"]))[:_MAX_MESSAGE]
             raise refusal("argument_invalid", f"a strategy must return `{name}`; received {message}")
         if set(response) != {"id", name}:
             raise refusal("argument_invalid", f"a response must have `id` and `{name}`; received {shown(response)}")

@@ -16,6 +16,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.proposal_checks import canonical
+from openoutcry.untrusted.bounded_file import RECORD_BYTES, read_bytes
 
 ENVIRONMENT = "environment"
 """Payload field that is excluded from the comparison: times, hosts, versions of the working tree."""
@@ -147,7 +148,7 @@ class Blobs:
         """
         place = (self._folder or Path()) / digest
         try:
-            content = place.read_bytes()
+            content = read_bytes(place, RECORD_BYTES, "a blob")
         except OSError as error:
             raise refusal("argument_invalid", f"the blob {digest} is required; received {error.strerror}") from error
         if hashlib.sha256(content).hexdigest() != digest:

@@ -14,9 +14,10 @@ from typing import Any, BinaryIO
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.records.line_sink import LineSink, check_same_file, lines_of
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, RECORD_BYTES, read_bytes
 
 _ABOUT, _LOCK = "evaluation.json", "lock"
 _SYNC_SECONDS = 1.0
@@ -102,7 +103,9 @@ class Journal:
 
     def _stored_about(self, place: Path) -> dict[str, Any]:
         try:
-            stored = json.loads(place.read_text(encoding="utf-8"))
+            stored = json.loads(read_bytes(place, DOCUMENT_BYTES, f"`{_ABOUT}`"))
+        except OpenOutcryError:
+            raise
         except ValueError:
             stored = None
         if isinstance(stored, dict):
@@ -137,7 +140,7 @@ class Part(LineSink):
             self._read()
 
     def _read(self) -> None:
-        content = self._path.read_bytes()
+        content = read_bytes(self._path, RECORD_BYTES, "the journal of a run")
         complete = content[: content.rfind(b"\n") + 1]
         if not complete:
             return

@@ -346,7 +346,7 @@ def submit_returns(
     submission = _returns_of(agent_id, returns, windows, (benchmark, cash), dates, periods_per_year, in_sample_trials)
     doubts = doubts_of({agent_id: returns}, periods_of(dates, periods_per_year))
     for caveat in (*caveats_of(dates, periods_per_year), *doubts):
-        warnings.warn(f"{agent_id}: {caveat}", stacklevel=2)
+        warnings.warn(native.readable_text(f"{agent_id}: {caveat}"), stacklevel=2)
     return submission
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from math import inf
-from pathlib import Path
 from typing import Any, TypeVar
 
 from openoutcry import openoutcry_py as native
@@ -23,6 +22,7 @@ from openoutcry.data.window import Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
 
 DEFAULT = "default"
 """Name of the suite that ships with the package."""
@@ -107,7 +107,7 @@ class Suite:
         if source == DEFAULT:
             return cls.from_json(resources.files(__package__).joinpath("suites/default.json").read_text("utf-8"))
         try:
-            content = Path(source).read_text("utf-8")
+            content = read_text(source, DOCUMENT_BYTES, "a suite")
         except (OSError, UnicodeDecodeError) as error:
             wanted = f"a suite must be `{DEFAULT}` or a JSON file"
             raise refusal("argument_invalid", f"{wanted}; received '{source}': {_why(error)}") from error
@@ -182,7 +182,7 @@ class Suite:
     def __repr__(self) -> str:
         n_windows = sum(len(market.windows) for market in self.markets)
         size = f"{len(self.markets)} markets, {n_windows} windows x {len(self.seeds)} seeds, {self.digest[:8]}"
-        return f"Suite({self.name!r} {self.edition}, {size})"
+        return native.readable_text(f"Suite({self.name!r} {self.edition}, {size})")
 
 
 def _suite(cls: type[Suite], fields: Any) -> Suite:

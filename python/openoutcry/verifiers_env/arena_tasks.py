@@ -15,6 +15,7 @@ from verifiers.v1.runtimes import Runtime
 from openoutcry.arena.dataset_splits import EMPTY, SPLITS, Sampling
 from openoutcry.arena.past_questions import PastSeason, Question
 from openoutcry.errors import refusal
+from openoutcry.untrusted.terminal import readable
 from openoutcry.verifiers_env.conversation_protocol import ConversationState
 from openoutcry.verifiers_env.forecast_parser import Forecast, forecast_in, metrics_of, score_of
 from openoutcry.verifiers_env.task_rows import one_of
@@ -119,7 +120,7 @@ class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignor
         sampling = Sampling(config.every_hours, config.embargo_hours, config.settling_hours)
         layout = season.layout(sampling)
         if layout.warning is not None:
-            _LOGGER.warning(layout.warning)
+            _LOGGER.warning(readable(layout.warning))
         own = (each for each in season.questions(sampling) if each.split == config.split)
         # Checked here, although the other tasks are created later.
         first = next(own, None)

@@ -10,11 +10,11 @@ import hmac
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
+from openoutcry.untrusted.bounded_file import KEY_BYTES, read_text
 from openoutcry.verifiers_env.mandates import MANDATES
 
 SPLITS = ("train", "validation", "held-out")
@@ -118,7 +118,7 @@ def secret_of(split: str) -> bytes:
     secret = os.environ.get(HELD_OUT_SECRET, "")
     if secret.startswith("@"):
         try:
-            secret = Path(secret[1:]).read_text("utf-8").strip()
+            secret = read_text(secret[1:], KEY_BYTES, f"the file of `{HELD_OUT_SECRET}`", "key_invalid").strip()
         except (OSError, UnicodeDecodeError) as error:
             message = f"`{HELD_OUT_SECRET}` must be a secret or `@FILE` with one; received {secret!r}: {error}"
             raise refusal("key_invalid", message) from error

@@ -5,6 +5,7 @@
 pub mod arena_log;
 pub mod ledger;
 pub mod merkle;
+pub mod readable_text;
 pub mod record;
 mod wire;
 

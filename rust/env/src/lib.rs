@@ -42,8 +42,8 @@ pub use episode::episode_windows::{EpisodeStream, EpisodeWindows};
 pub use episode::reward::{Reward, RewardState, Shaping};
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
-    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle, record,
-    spec_digest, spec_from_json, spec_to_json,
+    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle,
+    readable_text, record, spec_digest, spec_from_json, spec_to_json,
 };
 #[cfg(feature = "planted")]
 pub use openoutcry_engine::planted_faults;

@@ -1,7 +1,7 @@
 use openoutcry::{MarketObservation, agents};
 use pyo3::prelude::*;
 
-use crate::arguments;
+use crate::arguments::{self, JsonText, Text};
 use crate::error::raise;
 
 /// A baseline agent of the core, created anew for every run.
@@ -29,8 +29,8 @@ impl Baseline {
 impl Baseline {
     #[new]
     #[pyo3(signature = (name, seed=0))]
-    fn new(name: String, #[pyo3(from_py_with = arguments::seed)] seed: u64) -> PyResult<Self> {
-        let baseline = Self { name, seed };
+    fn new(name: Text, #[pyo3(from_py_with = arguments::seed)] seed: u64) -> PyResult<Self> {
+        let baseline = Self { name: name.0, seed };
         baseline.make()?;
         Ok(baseline)
     }
@@ -48,8 +48,8 @@ pub struct Session(Box<dyn openoutcry::Agent + Send + Sync>);
 #[pymethods]
 impl Session {
     /// Return the decision on an observation, both JSON.
-    fn decide(&mut self, observation: &str) -> PyResult<String> {
-        let observation = MarketObservation::from_json(observation).map_err(|error| raise("bad_json", &error))?;
+    fn decide(&mut self, observation: JsonText) -> PyResult<String> {
+        let observation = MarketObservation::from_json(&observation).map_err(|error| raise("bad_json", &error))?;
         Ok(self.0.decide(&observation).to_json())
     }
 }

@@ -6,9 +6,10 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use openoutcry::arena_log::{Decided, Fault, Head, Log, record_fault, seal_submission};
 use openoutcry::merkle::{Hash, OutOfTree, Tree, hash_leaf, is_consistent, is_included};
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use crate::arguments::{JsonText, Text};
 use crate::error::raise;
 
 fn refused(error: OutOfTree) -> PyErr {
@@ -197,8 +198,8 @@ pub(crate) fn merkle_is_consistent(
 
 /// Return the fault of a text as a record of an arena log; None if it is valid.
 #[pyfunction]
-pub(crate) fn log_record_fault(text: &str) -> Option<String> {
-    record_fault(text)
+pub(crate) fn log_record_fault(text: JsonText) -> Option<String> {
+    record_fault(&text)
 }
 
 /// Seal a submission as a record of an arena log.
@@ -217,9 +218,9 @@ pub(crate) fn log_record_fault(text: &str) -> Option<String> {
 #[pyfunction]
 pub(crate) fn log_submission(
     py: Python<'_>,
-    link: (u64, PyBackedStr),
-    members: [PyBackedStr; 5],
-    decisions: Vec<(PyBackedStr, PyBackedStr, Option<PyBackedStr>, Option<PyBackedStr>)>,
+    link: (u64, Text),
+    members: [Text; 5],
+    decisions: Vec<(Text, Text, Option<Text>, Option<Text>)>,
     salts: PyBackedBytes,
 ) -> PyResult<(Bound<'_, PyBytes>, String, String)> {
     let salts = hashes("salts", &salts)?;

@@ -4,6 +4,7 @@
 
 use openoutcry::AgentAnswer;
 use openoutcry::record::{Fault, Harness, Tier, Transport};
+use pyo3::Borrowed;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
@@ -85,14 +86,54 @@ fn truth(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<O
     value.extract().map(Some).map_err(|_| refused(slug, name, "True or False", value))
 }
 
+/// Defines a text of an argument, with its refusal of a lone surrogate.
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident($slug:literal, $wanted:literal);)+) => { $(
+        $(#[$doc])*
+        pub(crate) struct $name(pub(crate) String);
+
+        impl<'py> FromPyObject<'_, 'py> for $name {
+            type Error = PyErr;
+
+            fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                text(&value, $slug, $wanted).map(|text| Self(text.to_owned()))
+            }
+        }
+
+        impl std::ops::Deref for $name {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+    )+ };
+}
+
+texts! {
+    /// A name, a date or another text.
+    Text("argument_invalid", "a text without lone surrogates is required; received one");
+    /// A text of JSON.
+    JsonText("bad_json", "JSON is required; received text that is not JSON: lone surrogate");
+}
+
+/// Returns texts as strings.
+pub(crate) fn strings(texts: Vec<Text>) -> Vec<String> {
+    texts.into_iter().map(|text| text.0).collect()
+}
+
+fn text<'a>(value: &'a Bound<'_, PyAny>, slug: &'static str, wanted: &str) -> PyResult<&'a str> {
+    let text = value.cast::<PyString>()?;
+    text.to_str().or_else(|_| Err(raise(slug, &format!("{wanted} at {}", place_of_surrogate(value)?))))
+}
+
 /// Returns the text of a decision.
 pub(crate) fn decision<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     let Ok(text) = value.cast::<PyString>() else {
         let message = format!("expected a text; received {} at line 1 column 1", value.get_type().name()?);
         return Err(raise("wrong_type", &message));
     };
-    let start = "a decision must be one JSON object; received text that is not JSON: lone surrogate";
-    text.to_str().or_else(|_| Err(raise("bad_json", &format!("{start} at {}", place_of_surrogate(value)?))))
+    self::text(text, "bad_json", "a decision must be one JSON object; received text that is not JSON: lone surrogate")
 }
 
 /// Returns an answer: the text of a decision, optionally with its fault.

@@ -5,12 +5,13 @@ use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Sliding
 use openoutcry::{EpisodeWindows, Reward, Window};
 use pyo3::prelude::*;
 
+use crate::arguments::{self, Text};
+use crate::arrays;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
 use crate::output_arrays::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
-use crate::{arguments, arrays};
 
 /// A batch of accounts that are stepped together.
 ///
@@ -44,9 +45,9 @@ type Made = (Py<PyAny>, Py<PyArray1<f64>>, Py<PyArray1<bool>>, Py<PyArray1<bool>
 #[pyo3(from_item_all)]
 struct Options {
     /// Per market: start, end, bars of a random episode or none, and the split.
-    windows: Vec<(usize, usize, Option<usize>, String)>,
-    autoreset: String,
-    reward: String,
+    windows: Vec<(usize, usize, Option<usize>, Text)>,
+    autoreset: Text,
+    reward: Text,
     reward_parameter: f64,
     lookback: usize,
     no_trade_band: f64,
@@ -87,13 +88,13 @@ impl Options {
     }
 
     fn settings(self) -> PyResult<Settings> {
-        let autoreset = match self.autoreset.as_str() {
+        let autoreset = match &*self.autoreset {
             "next_step" => Autoreset::NextStep,
             "same_step" => Autoreset::SameStep,
             _ => Autoreset::Disabled,
         };
         Ok(Settings {
-            windows: self.windows.into_iter().map(|(start, end, n, split)| windows(start, end, n, split)).collect(),
+            windows: self.windows.into_iter().map(|(start, end, n, split)| windows(start, end, n, split.0)).collect(),
             autoreset,
             reward: reward(&self.reward, self.reward_parameter)?,
             lookback: self.lookback,

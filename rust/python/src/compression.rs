@@ -14,8 +14,11 @@ const LEVEL: i32 = 3;
 
 /// Largest size of a decompressed frame: this, and a hundred times its own size.
 ///
-/// Digests do not compress, so no record reaches the bound. A decompression bomb does.
+/// But never more than `MOST_BYTES`. Digests do not compress, so no record reaches the bound. A decompression bomb does.
 const FREE_BYTES: usize = 1 << 26;
+
+/// Largest size of a record.
+const MOST_BYTES: usize = 1 << 30;
 
 /// Writer of one zstd frame.
 #[pyclass(module = "openoutcry.openoutcry_py")]
@@ -57,7 +60,7 @@ fn closed() -> PyErr {
 pub(crate) fn decompress<'py>(py: Python<'py>, content: &[u8]) -> PyResult<(Bound<'py, PyBytes>, bool)> {
     let required = "a record must be the JSON of `record.schema.json`; received";
     let mut decoder = read::Decoder::with_buffer(content)?;
-    let most = content.len().saturating_mul(100).saturating_add(FREE_BYTES);
+    let most = content.len().saturating_mul(100).saturating_add(FREE_BYTES).min(MOST_BYTES);
     let mut whole = Vec::new();
     let mut piece = vec![0; 1 << 16];
     loop {

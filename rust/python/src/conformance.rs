@@ -3,6 +3,7 @@ use openoutcry::record::{self, Digest};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::arguments;
 use crate::error::to_py;
 
 macro_rules! files {
@@ -48,8 +49,8 @@ pub fn conformance_files(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// Raises:
 ///     OpenOutcryError: the text is refused, with the slug of its first fault.
 #[pyfunction]
-pub fn read_decision(text: &str) -> PyResult<String> {
-    Decision::from_json(text).map(|decision| decision.to_json()).map_err(to_py)
+pub fn read_decision(text: &Bound<'_, PyAny>) -> PyResult<String> {
+    Decision::from_json(arguments::decision(text)?).map(|decision| decision.to_json()).map_err(to_py)
 }
 
 /// Return the Ed25519 signature of a conformance report, 64 bytes.

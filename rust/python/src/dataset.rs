@@ -5,8 +5,9 @@ use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem, Origin}
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::arguments::{self, Text, strings};
+use crate::arrays;
 use crate::error::{raise, to_py};
-use crate::{arguments, arrays};
 
 /// The native market behind `openoutcry.Dataset`.
 #[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]
@@ -31,8 +32,8 @@ impl Dataset {
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
     fn from_arrays(
         py: Python<'_>,
-        dates: Vec<String>,
-        symbols: Vec<String>,
+        dates: Vec<Text>,
+        symbols: Vec<Text>,
         close: Table<'_>,
         periods_per_year: Option<&Bound<'_, PyAny>>,
         open: Option<Table<'_>>,
@@ -44,11 +45,12 @@ impl Dataset {
         tradable: Option<PyReadonlyArray2<'_, bool>>,
         delistings: Option<Table<'_>>,
         risk_free: Option<PyReadonlyArray1<'_, f64>>,
-        fundamentals: Option<Vec<(String, String, String, f64)>>,
-        news: Option<Vec<(String, String, String)>>,
+        fundamentals: Option<Vec<(Text, Text, Text, f64)>>,
+        news: Option<Vec<(Text, Text, Text)>>,
         origin: Option<(Vec<usize>, Vec<u32>)>,
     ) -> PyResult<Self> {
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
+        let (dates, symbols) = (strings(dates), strings(symbols));
         let shape = (dates.len(), symbols.len());
         let table =
             |name: &str, array: Option<Table<'_>>| array.map(|array| arrays::table(name, &array, shape)).transpose();
@@ -58,10 +60,10 @@ impl Dataset {
             })
         };
         let fundamentals = fundamentals.unwrap_or_default().into_iter().map(|(symbol, available_at, name, value)| {
-            Ok(Fundamental { symbol: symbol_of(&symbol)?, available_at, name, value })
+            Ok(Fundamental { symbol: symbol_of(&symbol)?, available_at: available_at.0, name: name.0, value })
         });
         let news = news.unwrap_or_default().into_iter().map(|(symbol, available_at, headline)| {
-            Ok(NewsItem { symbol: symbol_of(&symbol)?, available_at, headline })
+            Ok(NewsItem { symbol: symbol_of(&symbol)?, available_at: available_at.0, headline: headline.0 })
         });
         let columns = Columns {
             fundamentals: fundamentals.collect::<PyResult<_>>()?,
@@ -198,8 +200,8 @@ impl Dataset {
     /// Return a column by name, None if the market lacks it.
     ///
     /// Shape `(n_bars, n_symbols)`, float64.
-    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        self.0.column(name).map(|values| arrays::matrix(py, values, self.0.n_bars())).transpose()
+    fn column<'py>(&self, py: Python<'py>, name: Text) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.0.column(&name).map(|values| arrays::matrix(py, values, self.0.n_bars())).transpose()
     }
 
     /// Risk-free return of each bar, shape `(n_bars,)`; None if unknown.
@@ -236,14 +238,14 @@ impl Dataset {
 ///
 /// The dates are ascending ISO 8601 texts, the number is of bars per year.
 #[pyfunction]
-pub(crate) fn bar_count_notices(dates: Vec<String>, periods_per_year: f64, is_stated: bool) -> Vec<String> {
-    openoutcry::bar_count_notices(&dates, periods_per_year, is_stated)
+pub(crate) fn bar_count_notices(dates: Vec<Text>, periods_per_year: f64, is_stated: bool) -> Vec<String> {
+    openoutcry::bar_count_notices(&strings(dates), periods_per_year, is_stated)
 }
 
 /// Return the number of bars per year that ascending ISO 8601 dates imply, or None.
 #[pyfunction]
-pub(crate) fn inferred_periods_per_year(dates: Vec<String>) -> Option<f64> {
-    openoutcry::inferred_periods_per_year(&dates)
+pub(crate) fn inferred_periods_per_year(dates: Vec<Text>) -> Option<f64> {
+    openoutcry::inferred_periods_per_year(&strings(dates))
 }
 
 /// Return the largest return of cash in one bar, from the bars per year.

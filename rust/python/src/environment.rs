@@ -9,7 +9,7 @@ use openoutcry::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arguments;
+use crate::arguments::{self, Text};
 use crate::batch::reward;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
@@ -174,7 +174,7 @@ impl TradingEnv {
         limits: &Limits,
         #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
-        shaping: Option<(String, f64, f64)>,
+        shaping: Option<(Text, f64, f64)>,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
@@ -393,7 +393,7 @@ fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
 pub(crate) fn fill_noise(
     #[pyo3(from_py_with = arguments::seed)] seed: u64,
     #[pyo3(from_py_with = arguments::bar)] bar: usize,
-    symbol: &str,
+    symbol: Text,
 ) -> f64 {
-    FillKey::from_seed(seed).uniform(bar, symbol)
+    FillKey::from_seed(seed).uniform(bar, &symbol)
 }

@@ -1,7 +1,7 @@
 use openoutcry::{EpisodeStream, EpisodeWindows, Window};
 use pyo3::prelude::*;
 
-use crate::arguments;
+use crate::arguments::{self, Text};
 use crate::batch::windows;
 use crate::error::to_py;
 
@@ -18,8 +18,8 @@ pub struct Episodes {
 impl Episodes {
     /// Draw from a range of bars; without `n_bars` every episode is the whole range.
     #[new]
-    fn new(range: (usize, usize), n_bars: Option<usize>, split: String, data_bars: usize) -> PyResult<Self> {
-        let windows = windows(range.0, range.1, n_bars, split);
+    fn new(range: (usize, usize), n_bars: Option<usize>, split: Text, data_bars: usize) -> PyResult<Self> {
+        let windows = windows(range.0, range.1, n_bars, split.0);
         windows.validate(data_bars).map_err(to_py)?;
         Ok(Self { windows, stream: EpisodeStream::default() })
     }

@@ -1,5 +1,6 @@
 //! Conversion of errors to Python exceptions.
 
+use openoutcry::readable_text::readable_message;
 use openoutcry::{DecisionError, StepError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -43,7 +44,7 @@ pub(crate) fn to_py(error: impl Slugged) -> PyErr {
 }
 
 pub(crate) fn raise(slug: &'static str, message: &str) -> PyErr {
-    let raised = OpenOutcryError::new_err(format!("{slug}: {message}"));
+    let raised = OpenOutcryError::new_err(readable_message(&format!("{slug}: {message}")));
     Python::attach(|py| match raised.value(py).setattr("slug", slug) {
         Ok(()) => raised,
         Err(error) => error,

@@ -27,6 +27,7 @@ mod metrics;
 mod multiple_testing;
 mod output_arrays;
 mod pickle;
+mod readable_text;
 mod record;
 mod run;
 mod scenario;
@@ -80,6 +81,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::canonicalize, module)?)?;
     module.add_function(wrap_pyfunction!(record::record_public_key, module)?)?;
     module.add_function(wrap_pyfunction!(compression::decompress, module)?)?;
+    module.add_function(wrap_pyfunction!(readable_text::readable_message, module)?)?;
+    module.add_function(wrap_pyfunction!(readable_text::readable_text, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::conformance_files, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::conformance_is_signed, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::read_decision, module)?)?;

@@ -9,7 +9,7 @@ use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as Co
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 
-use crate::arguments;
+use crate::arguments::{self, Text, strings};
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::huge_pages::reserve_in_huge_pages;
@@ -122,8 +122,8 @@ pub struct LongRows {
 #[pymethods]
 impl LongRows {
     #[new]
-    fn new(names: Vec<String>) -> Self {
-        Self { rows: CoreRows::new(&names), n_dates: 0, n_symbols: 0 }
+    fn new(names: Vec<Text>) -> Self {
+        Self { rows: CoreRows::new(&strings(names)), n_dates: 0, n_symbols: 0 }
     }
 
     /// Names of the columns, in the order of `dataset`.
@@ -165,8 +165,8 @@ impl LongRows {
     fn dataset(
         &mut self,
         py: Python<'_>,
-        dates: Vec<String>,
-        symbols: Vec<String>,
+        dates: Vec<Text>,
+        symbols: Vec<Text>,
         mut columns: Vec<PyRefMut<'_, NumberColumn>>,
         periods_per_year: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Dataset> {
@@ -178,7 +178,8 @@ impl LongRows {
         for (place, column) in columns.iter_mut().enumerate() {
             rows.set_values(place, mem::take(&mut column.values));
         }
-        let columns = || CoreDataset::with_periods_per_year(rows.columns(dates, symbols)?, periods_per_year);
+        let columns =
+            || CoreDataset::with_periods_per_year(rows.columns(strings(dates), strings(symbols))?, periods_per_year);
         py.detach(columns).map(Dataset::from).map_err(to_py)
     }
 }

@@ -5,7 +5,7 @@ use openoutcry::{Difference, FillKey, Terms, integrity_differences, replay_run};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
-use crate::arguments;
+use crate::arguments::{self, JsonText, Text};
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::to_py;
@@ -56,10 +56,10 @@ impl Record {
 
     /// Return one record with the runs of several records.
     #[staticmethod]
-    fn join(agent_id: &str, in_sample_trials: u64, records: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
-        arguments::check_agent_id(agent_id)?;
+    fn join(agent_id: Text, in_sample_trials: u64, records: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        arguments::check_agent_id(&agent_id)?;
         let runs = records.iter().flat_map(|record| record.core.runs.iter().cloned()).collect();
-        Ok(Self { core: AgentTrajectory::new(agent_id, runs, in_sample_trials), torn_bytes: 0 })
+        Ok(Self { core: AgentTrajectory::new(&agent_id, runs, in_sample_trials), torn_bytes: 0 })
     }
 
     /// Return one run of the record as a separate unsigned record.
@@ -221,11 +221,11 @@ impl Record {
 }
 
 /// The name of a market, and the commitment of its key.
-pub(crate) type MarketName = (String, Option<[u8; 32]>);
+pub(crate) type MarketName = (Text, Option<[u8; 32]>);
 
 /// Returns the name of a market in records.
 pub(crate) fn dataset_name(dataset: &Dataset, (name, commitment): MarketName) -> DatasetName {
-    DatasetName { commitment: commitment.map(Digest), fingerprint: Digest(dataset.0.fingerprint()), name }
+    DatasetName { commitment: commitment.map(Digest), fingerprint: Digest(dataset.0.fingerprint()), name: name.0 }
 }
 
 /// Returns a divergence of a run on a market, or of a field outside of the runs.
@@ -279,7 +279,7 @@ pub(crate) fn fill_commitment(py: Python<'_>, fill_key: [u8; 32]) -> Bound<'_, P
 /// Raises:
 ///     OpenOutcryError: `bad_json`: it is not JSON, or has a duplicate field.
 #[pyfunction]
-pub(crate) fn canonicalize<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
-    let canonical = openoutcry::canonicalize(text);
+pub(crate) fn canonicalize(py: Python<'_>, text: JsonText) -> PyResult<Bound<'_, PyString>> {
+    let canonical = openoutcry::canonicalize(&text);
     canonical.map(|text| PyString::new(py, &text)).map_err(|error| crate::error::raise("bad_json", &error.to_string()))
 }

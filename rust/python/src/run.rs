@@ -5,13 +5,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::agents::Baseline;
+use crate::arguments::{self, Text};
+use crate::arrays;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_py};
 use crate::events::{event_dict, refusal_dict};
 use crate::limits::Limits;
 use crate::record::Record;
-use crate::{arguments, arrays};
 
 /// The native run behind `openoutcry.Run`.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
@@ -37,8 +38,8 @@ pub(crate) struct Settings {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Names<'py> {
-    market: String,
-    agent_id: String,
+    market: Text,
+    agent_id: Text,
     commitment: Option<[u8; 32]>,
     harness: Bound<'py, PyAny>,
 }

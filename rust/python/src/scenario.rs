@@ -5,6 +5,7 @@ use openoutcry::{spec_digest, spec_from_json, spec_to_json};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
+use crate::arguments::{JsonText, Text};
 use crate::dataset::Dataset;
 use crate::error::raise;
 
@@ -20,15 +21,15 @@ pub struct Scenario {
 /// Raises:
 ///     KeyError: the name is unknown.
 #[pyfunction]
-pub fn scenario_spec(name: &str) -> PyResult<String> {
-    let spec = ScenarioSpec::named(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+pub fn scenario_spec(name: Text) -> PyResult<String> {
+    let spec = ScenarioSpec::named(&name).ok_or_else(|| PyKeyError::new_err(name.0))?;
     Ok(spec_to_json(&spec))
 }
 
 /// Return the canonical JSON of a spec and its digest, if it is valid.
 #[pyfunction]
-pub fn check_scenario_spec(text: &str) -> PyResult<(String, [u8; 32])> {
-    let spec = parsed(text)?;
+pub fn check_scenario_spec(text: JsonText) -> PyResult<(String, [u8; 32])> {
+    let spec = parsed(&text)?;
     Ok((spec_to_json(&spec), spec_digest(&spec)))
 }
 
@@ -39,14 +40,14 @@ fn parsed(text: &str) -> PyResult<ScenarioSpec> {
 #[pymethods]
 impl Scenario {
     #[new]
-    fn new(spec: &str, key: [u8; 32]) -> PyResult<Self> {
-        Ok(Self { spec: parsed(spec)?, key: Key::from_bytes(key) })
+    fn new(spec: JsonText, key: [u8; 32]) -> PyResult<Self> {
+        Ok(Self { spec: parsed(&spec)?, key: Key::from_bytes(key) })
     }
 
     /// Return the scenario of the JSON of a spec and a seed in a split.
     #[staticmethod]
-    fn seeded(spec: &str, split: &str, seed: u64) -> PyResult<Self> {
-        Ok(Self { spec: parsed(spec)?, key: Key::from_seed(split, seed) })
+    fn seeded(spec: JsonText, split: Text, seed: u64) -> PyResult<Self> {
+        Ok(Self { spec: parsed(&spec)?, key: Key::from_seed(&split, seed) })
     }
 
     /// Return the commitment to the key.

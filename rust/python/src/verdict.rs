@@ -6,7 +6,7 @@ use openoutcry::{Benchmarks, FillKey, SubmittedRun, Terms, Window};
 use openoutcry_score::verdict::{ScoreConfig, score_field};
 use pyo3::prelude::*;
 
-use crate::arguments;
+use crate::arguments::{self, JsonText, Text, strings};
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
@@ -18,8 +18,7 @@ type Series<'py> = PyReadonlyArray1<'py, f64>;
 /// A bare run of Python.
 ///
 /// First and last bar, fill seed, returns, buy-and-hold with cash, risk-free returns, and dates.
-type Given<'py> =
-    (usize, usize, u64, Series<'py>, Option<(Series<'py>, Series<'py>)>, Option<Series<'py>>, Vec<String>);
+type Given<'py> = (usize, usize, u64, Series<'py>, Option<(Series<'py>, Series<'py>)>, Option<Series<'py>>, Vec<Text>);
 
 /// The facts of an agent that a scorer uses.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
@@ -83,24 +82,24 @@ impl Submission {
     ///
     /// Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
     #[staticmethod]
-    #[pyo3(signature = (agent_id, runs, *, periods_per_year, in_sample_trials=0, dataset=None, dataset_name=""))]
+    #[pyo3(signature = (agent_id, runs, *, periods_per_year, in_sample_trials=0, dataset=None, dataset_name=None))]
     fn of_returns(
-        agent_id: &str,
+        agent_id: Text,
         runs: Vec<Given<'_>>,
         #[pyo3(from_py_with = arguments::periods_per_year)] periods_per_year: f64,
         in_sample_trials: u64,
-        dataset: Option<&str>,
-        dataset_name: &str,
+        dataset: Option<Text>,
+        dataset_name: Option<Text>,
     ) -> PyResult<Self> {
-        arguments::check_agent_id(agent_id)?;
-        let parsed = dataset.map(str::parse::<Digest>).transpose();
+        arguments::check_agent_id(&agent_id)?;
+        let parsed = dataset.map(|text| text.parse::<Digest>()).transpose();
         let dataset = parsed.map_err(|problem| raise("argument_invalid", &format!("`dataset`: {problem}")))?;
         let list = |series: &Series<'_>| -> Vec<f64> { series.as_array().iter().copied().collect() };
         let run = |(start, end, seed, returns, benchmarks, risk_free, dates): Given<'_>| SubmittedRun {
             dataset,
-            dataset_name: dataset_name.to_owned(),
+            dataset_name: dataset_name.as_deref().unwrap_or_default().to_owned(),
             window: Window { start, end },
-            dates,
+            dates: strings(dates),
             periods_per_year,
             fill: Fill::Seed(seed),
             returns: list(&returns),
@@ -110,7 +109,7 @@ impl Submission {
             trace: None,
         };
         let runs = runs.into_iter().map(run).collect();
-        let agent_id = agent_id.to_owned();
+        let agent_id = agent_id.0;
         Ok(Self(openoutcry::Submission { agent_id, in_sample_trials, digest: None, capacity: None, runs }))
     }
 
@@ -118,9 +117,10 @@ impl Submission {
     ///
     /// It has no declared trials and no digest.
     #[staticmethod]
-    fn join(agent_id: String, submissions: Vec<PyRef<'_, Submission>>) -> PyResult<Self> {
+    fn join(agent_id: Text, submissions: Vec<PyRef<'_, Submission>>) -> PyResult<Self> {
         arguments::check_agent_id(&agent_id)?;
         let runs = submissions.iter().flat_map(|each| each.0.runs.iter().cloned()).collect();
+        let agent_id = agent_id.0;
         Ok(Self(openoutcry::Submission { agent_id, in_sample_trials: 0, digest: None, capacity: None, runs }))
     }
 
@@ -166,9 +166,9 @@ fn markets<'a>(datasets: &'a [PyRef<'_, Dataset>]) -> PyResult<Vec<&'a openoutcr
 pub(crate) fn score_field_json(
     py: Python<'_>,
     submissions: Vec<PyRef<'_, Submission>>,
-    config: &str,
+    config: JsonText,
 ) -> PyResult<String> {
-    let config = ScoreConfig::from_json(config).map_err(to_py)?;
+    let config = ScoreConfig::from_json(&config).map_err(to_py)?;
     let submissions: Vec<openoutcry::Submission> = submissions.iter().map(|each| each.0.clone()).collect();
     py.detach(|| score_field(&submissions, &config).map(|field| field.to_json())).map_err(to_py)
 }
@@ -178,8 +178,8 @@ pub(crate) fn score_field_json(
 /// Raises:
 ///     OpenOutcryError: it has an unknown field, or a bound is invalid.
 #[pyfunction]
-pub(crate) fn check_score_config(config: &str) -> PyResult<()> {
-    ScoreConfig::from_json(config).map(|_| ()).map_err(to_py)
+pub(crate) fn check_score_config(config: JsonText) -> PyResult<()> {
+    ScoreConfig::from_json(&config).map(|_| ()).map_err(to_py)
 }
 
 /// Return the score of daily returns out of `n_trials`, as a JSON object.

@@ -1,11 +1,12 @@
 //! Conversion of errors to JavaScript exceptions.
 
+use openoutcry::readable_text::readable_message;
 use openoutcry::{ConfigError, DecisionError, StepError};
 use wasm_bindgen::JsValue;
 
 /// Returns the exception: an `Error` named `OpenOutcryError`, with its slug.
 pub(crate) fn raise(slug: &str, message: &str) -> JsValue {
-    let error = js_sys::Error::new(&format!("{slug}: {message}"));
+    let error = js_sys::Error::new(&readable_message(&format!("{slug}: {message}")));
     error.set_name("OpenOutcryError");
     let _ = js_sys::Reflect::set(&error, &"slug".into(), &slug.into());
     error.into()

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from openoutcry.arena.protocol import UNPROCESSABLE, ArenaError
 from openoutcry.arena.request_schema import validation_error
+from openoutcry.untrusted.terminal import readable
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large", 415: "unsupported_media_type"}
@@ -62,5 +63,5 @@ async def on_validation_error(request: Request, error: Exception) -> Response:
 
 async def on_unexpected_error(request: Request, error: Exception) -> Response:
     """Respond to an unexpected exception, which is logged without the request body."""
-    _LOGGER.error("unexpected error at %s %s", request.method, request.url.path, exc_info=error)
+    _LOGGER.error("unexpected error at %s", readable(f"{request.method} {request.url.path}"), exc_info=error)
     return error_response(ArenaError("internal_error", UNPROCESSABLE))

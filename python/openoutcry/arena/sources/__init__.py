@@ -1,8 +1,8 @@
 """Data sources of snapshots: RSS, GDELT, Wikipedia, USGS, Kalshi, a calendar.
 
 A source module has `fetch`, which returns captures (raw responses) and never raises, and a pure `parse`. `collector`
-fetches all sources, `captures` stores and replays them, `observer` turns them into items. Imports `arena.snapshots` and
-the Arena's `protocol`.
+fetches all sources, `captures` stores and replays them, `observer` turns them into items. Imports `arena.snapshots`,
+the Arena's `protocol` and `untrusted`.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from openoutcry.arena.sources.collector import fetch_all
 from openoutcry.arena.sources.http_fetch import Fetcher, make_client
 from openoutcry.arena.sources.observer import Observation
 from openoutcry.arena.sources.source_plan import Plan
+from openoutcry.untrusted.terminal import readable
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 
@@ -64,20 +65,19 @@ class LiveSeason:
         seen = self._observation = self._observer.observe(as_of, found)
         # For the operator; readers see missing values in the snapshot.
         if seen.failed:
-            _LOGGER.warning("%s: no usable response: %s", format_time(as_of), ", ".join(sorted(seen.failed)))
+            failed = ", ".join(sorted(seen.failed))
+            _LOGGER.warning(readable(f"{format_time(as_of)}: no usable response: {failed}"))
         if any(seen.lost.values()):
             lost = ", ".join(f"{n} {why}" for why, n in sorted(seen.lost.items()) if n)
-            _LOGGER.warning("%s: skipped: %s", format_time(as_of), lost)
+            _LOGGER.warning(readable(f"{format_time(as_of)}: skipped: {lost}"))
 
     def _curated(self, as_of: datetime) -> Plan:
         """Return the plan with the operator's files reloaded; the old ones if unreadable."""
         try:
             self._plan = self._plan.reload()
         except OSError as error:
-            why = f"'{error.filename}': {error.strerror}"
-            _LOGGER.warning(
-                "%s: cannot reload a file of the plan, using the previous content: %s", format_time(as_of), why
-            )
+            why = f"cannot reload a file of the plan, using the previous content: '{error.filename}': {error.strerror}"
+            _LOGGER.warning(readable(f"{format_time(as_of)}: {why}"))
         return self._plan
 
     def snapshot(self, as_of: datetime) -> Snapshot | None:
@@ -90,5 +90,5 @@ class LiveSeason:
             save_state(self._folder, self._observer)
             self._saved = seen
             if seen.is_down:
-                _LOGGER.warning("%s: no snapshot published, because no source responded", format_time(as_of))
+                _LOGGER.warning(readable(f"{format_time(as_of)}: no snapshot published, because no source responded"))
         return None if seen.is_down else build(as_of, seen.seen)

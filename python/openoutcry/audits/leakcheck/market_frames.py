@@ -13,6 +13,7 @@ from openoutcry.audits.leakcheck.frame_columns import NAMES, TIMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
+from openoutcry.untrusted.bounded_file import open_file
 
 LIBRARIES = ("pandas", "polars", "numpy")
 
@@ -74,6 +75,7 @@ def read_file(path: Path, kind: str, library: str) -> Any:
     """
     is_parquet = path.suffix == ".parquet"
     try:
+        open_file(path, "a dataset", "unknown_dataset").close()
         if library == "polars" or find_spec("pandas") is None:
             import polars as pl
 

@@ -18,6 +18,7 @@ from openoutcry.data.readers import arrow_size, text_encoding, workbook
 from openoutcry.data.readers.frame_table import table_of
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.untrusted.bounded_file import read_bytes
 
 # Prices compress by 10 to 30; minutes of one constant price by 30 with gzip and 150 with xz.
 SMALL_BYTES, LARGE_BYTES, MAX_BYTES = 64 << 20, 1 << 30, 4 << 30
@@ -42,16 +43,34 @@ def file_bytes(path: Path) -> bytes:
     opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
     try:
         if opener is not None:
-            with opener(path, "rb") as file:
-                return limited(file, path)
+            return decompressed(path, opener)
         if start.startswith(_ZIP):
-            with zipfile.ZipFile(path) as archive:
+            with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
                 if _WORKBOOK not in archive.namelist():
-                    return _unzipped(archive, path)
+                    return _unzipped(archive, raw, path)
     except (EOFError, OSError, RuntimeError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         message = f"a complete archive is required; received {path.name!r}: {error}"
         raise refusal("field_unparsable", f"{message}; hint: download it again, or decompress it yourself") from error
-    return path.read_bytes()
+    return plain_bytes(path)
+
+
+def plain_bytes(path: Path) -> bytes:
+    """Return the content of a file as it is.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: the file has more than 4 GiB.
+    """
+    return read_bytes(path, MAX_BYTES, "a file of prices", "dataset_too_large")
+
+
+def decompressed(path: Path, opener: Callable[..., Any] = gzip.open) -> bytes:
+    """Return the content of a compressed file, up to a plausible size of prices.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: there is more than a file of that size can hold.
+    """
+    with path.open("rb") as raw, opener(raw, "rb") as file:
+        return _limited(file, raw, path)
 
 
 def check_regular(path: Path) -> None:
@@ -117,9 +136,7 @@ def _check_workbook(content: bytes, path: Path) -> None:
         if _WORKBOOK not in archive.namelist():
             message = f"one archive around a file is required; received a zip in {path.name!r}"
             raise refusal("field_unparsable", f"{message}; hint: unpack it and name its file")
-        # No entry yields more bytes than it states.
-        if sum(entry.file_size for entry in archive.infolist()) > (most := _most_bytes(len(content))):
-            raise _too_large(most, path)
+        check_entries(archive, len(content), path)
 
 
 def _arrow_table(content: bytes, kind: str, name: str) -> Any:
@@ -143,18 +160,35 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
         raise refusal("field_unparsable", f"{message}; hint: download or write it again") from error
 
 
-def limited(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
-    """Return the content of an open archive, up to a plausible size of prices.
+def check_entries(archive: zipfile.ZipFile, size: int, path: Path) -> None:
+    """Refuse a zip that is much larger when it is decompressed.
 
     Raises:
-        OpenOutcryError: `dataset_too_large`: there is more than a file of that size can hold.
+        OpenOutcryError: `dataset_too_large`: it holds more than a file of that size can hold.
     """
-    most, content = _most_bytes(path.stat().st_size), bytearray()
+    # No entry yields more bytes than it states.
+    if sum(entry.file_size for entry in archive.infolist()) > (most := _most_bytes(size)):
+        raise _too_large(most, path)
+
+
+def _limited(file: IO[bytes], raw: IO[bytes], path: Path) -> bytes:
+    """Return the content of an open archive; `raw` is the file that it is in."""
+    most, content, is_counted = _most_bytes(path.stat().st_size), io.BytesIO(), False
     while part := file.read(_PART):
-        if len(content) + len(part) > most:
+        content.write(part)
+        n_bytes = content.tell()
+        if n_bytes > most:
             raise _too_large(most, path)
-        content += part
-    return bytes(content)
+        if not is_counted and n_bytes > max(SMALL_BYTES, _LARGE_RATIO * raw.tell()):
+            # Prices compress less: count the rest before memory is taken for it.
+            content = io.BytesIO()
+            while part := file.read(_PART):
+                if (n_bytes := n_bytes + len(part)) > most:
+                    raise _too_large(most, path)
+            is_counted = True
+            file.seek(0)
+    # Without a copy.
+    return content.getvalue()
 
 
 def check_rows(metadata: Any, size: int, name: str) -> None:
@@ -199,11 +233,11 @@ def _too_large(most: int, path: Path) -> OpenOutcryError:
     return refusal("dataset_too_large", f"{message}; hint: decompress it, and name the file that comes out")
 
 
-def _unzipped(archive: zipfile.ZipFile, path: Path) -> bytes:
+def _unzipped(archive: zipfile.ZipFile, raw: IO[bytes], path: Path) -> bytes:
     files = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
     if len(files) != 1:
         listed = ", ".join(entry.filename for entry in files[:5]) or "no file"
         message = f"a zip of one file is required; received {listed} in {path.name!r}"
         raise refusal("field_unparsable", f"{message}; hint: unpack it and name one of its files")
     with archive.open(files[0]) as file:
-        return limited(file, path)
+        return _limited(file, raw, path)

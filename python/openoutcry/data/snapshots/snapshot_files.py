@@ -10,22 +10,30 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.arguments import checked_text
 from openoutcry.data.columns import stated_periods
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.readers.file_content import MAX_BYTES, check_entries
 from openoutcry.data.snapshots.market_tables import TABLES, tables_of
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.untrusted.bounded_file import open_file, read_bytes
 
 FORMAT = "openoutcry/snapshot/v1"
 SUFFIXES = (".json", ".npz")
 # The earliest time of a zip entry: a snapshot must not depend on the clock.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _TEXTS = ("format", "fingerprint", "name", "source")
+_DAMAGED = (
+    *(ValueError, EOFError, AttributeError, KeyError, NotImplementedError, RuntimeError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 _LISTS = ("dates", "symbols", "notices", "news", "fundamentals", "columns")
 
 
@@ -44,6 +52,7 @@ def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Pat
             another name or source, or a damaged snapshot.
         OSError: the folder cannot be written to.
     """
+    checked_text("source", source)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {
@@ -52,7 +61,7 @@ def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Pat
         folder / f"{dataset.fingerprint}.json": manifest_text(dataset, source).encode(),
     }
     for path, content in files.items():
-        if path.exists() and path.read_bytes() != content:
+        if path.exists() and read_bytes(path, MAX_BYTES, "a file of a snapshot") != content:
             message = f"`{path}` must be absent or the same snapshot; received other content"
             raise refusal(
                 "argument_invalid", f"{message}; hint: it may hold the same numbers with another name or source"
@@ -154,9 +163,15 @@ def _one_nan(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     known = {*TABLES, "risk_free", "periods_per_year", "fundamentals"}
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        with open_file(path, "the numbers of a snapshot", "field_unparsable") as file:
+            with zipfile.ZipFile(file) as archive:
+                check_entries(archive, path.stat().st_size, path)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+    except OpenOutcryError:
+        raise
+    except _DAMAGED as error:
         raise refusal("field_unparsable", f"the numbers of a snapshot are required; received {path.name}") from error
     if not {"close", "periods_per_year", "fundamentals"} <= set(arrays) <= known:
         raise refusal("unknown_column", f"columns must be among {', '.join(sorted(known))}; received {path.name}")
@@ -165,7 +180,9 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 def _manifest(path: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = json.loads(read_bytes(path, MAX_BYTES, "a manifest", "field_unparsable"))
+    except OpenOutcryError:
+        raise
     except ValueError as error:
         raise refusal("field_unparsable", f"the manifest of a snapshot is required; received {path.name}") from error
     is_manifest = (

@@ -18,6 +18,8 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from openoutcry.untrusted.terminal import readable
+
 _LOG = logging.getLogger(__name__)
 
 # An unterminated string is one token, too: a search from each of its quotes would take quadratic time.
@@ -46,7 +48,7 @@ def error_response(error: Exception) -> SessionMessage:
         found[0]["msg"] if found and not is_json else "JSON that is not a request" if is_json else type(error).__name__
     )
     message = f"a line must be a JSON-RPC request; received {reason}"
-    _LOG.warning("a line of the client was refused: %s", message)
+    _LOG.warning("a line of the client was refused: %s", readable(message))
     error_data = types.ErrorData(code=types.INVALID_REQUEST if is_json else types.PARSE_ERROR, message=message)
     try:
         return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=_id(found), error=error_data))

@@ -15,6 +15,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.harness.mcp import tool_schemas
 from openoutcry.harness.mcp.session_manager import SessionManager
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.terminal import readable
 
 try:
     import anyio
@@ -90,7 +91,7 @@ def create_server(manager: SessionManager) -> Server[Any]:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
         except Exception as error:
             # The error text could disclose paths of the server.
-            _LOG.exception("%s failed", request.name)
+            _LOG.exception("%s failed", readable(request.name))
             message = f"`{request.name}` must return a response; received an internal error, see the server's log"
             raise MCPError(types.INTERNAL_ERROR, message) from error
         text = native.canonicalize(json.dumps(answer))

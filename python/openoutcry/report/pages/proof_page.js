@@ -69,9 +69,18 @@ const pageAsWritten = (() => {
   }));
 
   const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  // Refuses what a market of that size cannot hold: at most 200 times its size and 1 GiB, or 64 MiB.
   const inflated = async (bytes, format = "gzip") => {
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    const most = Math.max(2 ** 26, Math.min(200 * bytes.length, 2 ** 30));
+    const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format)).getReader();
+    const parts = [];
+    let length = 0;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      length += next.value.length;
+      if (length > most) throw new RangeError(`at most ${most} bytes are required; received more`);
+      parts.push(next.value);
+    }
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
   };
   const utf8 = (bytes) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 

@@ -13,6 +13,7 @@ from openoutcry.errors import refusal
 from openoutcry.research.llm_clients.messages import LLMClient, ModelReply, ModelRequest
 from openoutcry.research.proposal_requests import Usage
 from openoutcry.research.strict_json import InvalidJson, read_strict_json
+from openoutcry.untrusted.bounded_file import RECORD_BYTES, read_text
 
 
 class CassetteClient:
@@ -65,7 +66,7 @@ class CassetteClient:
     def _read(self) -> dict[str, Any] | None:
         wanted = "a cassette must be a JSON object with `model` and `replies`"
         try:
-            found = read_strict_json(self._path.read_bytes().decode("utf-8"))
+            found = read_strict_json(read_text(self._path, RECORD_BYTES, "a cassette"))
             if not isinstance(found, dict) or set(found) != {"model", "replies"}:
                 raise InvalidJson("other fields")
         except FileNotFoundError as error:

@@ -11,6 +11,7 @@ from typing import Any
 from openoutcry.errors import refusal
 from openoutcry.research.llm_clients.http_transport import check_url
 from openoutcry.research.strict_json import InvalidJson, read_strict_json
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
 
 _FIELDS = ("api_key", "base_url")
 _KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
@@ -105,7 +106,7 @@ def _read_settings(provider: str, environ: Mapping[str, str]) -> dict[str, str]:
     path = settings_path(environ)
     wanted = "the settings file must be a JSON object with an object for each provider"
     try:
-        found = read_strict_json(path.read_bytes().decode("utf-8"))
+        found = read_strict_json(read_text(path, DOCUMENT_BYTES, "the settings file"))
     except FileNotFoundError as error:
         if "OPENOUTCRY_SETTINGS" not in environ:
             return {}

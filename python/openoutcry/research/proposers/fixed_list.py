@@ -10,6 +10,7 @@ from typing import Any
 from openoutcry.errors import refusal
 from openoutcry.research.proposal_requests import ProposalReply, ProposalRequest, TokenMeter
 from openoutcry.research.strict_json import InvalidJson, read_strict_json
+from openoutcry.untrusted.bounded_file import read_text
 
 _MAX_BYTES = 16 * 2**20
 
@@ -73,11 +74,7 @@ class FixedProposer:
 def _entries_of(path: Path) -> list[Any]:
     wanted = "proposals must be a file with a JSON list, or an object with the list in `proposals`"
     try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
-        if len(content) > _MAX_BYTES:
-            raise refusal("argument_invalid", f"{wanted}, of at most {_MAX_BYTES:,} bytes; received more in '{path}'")
-        found = read_strict_json(content.decode("utf-8"))
+        found = read_strict_json(read_text(path, _MAX_BYTES, "a file of proposals"))
     except OSError as error:
         raise refusal("argument_invalid", f"{wanted}; received '{path}': {error.strerror}") from error
     except (InvalidJson, UnicodeDecodeError) as error:
