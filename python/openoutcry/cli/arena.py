@@ -18,7 +18,7 @@ import typer
 
 from openoutcry.cli import arena_operator, arena_scoring
 from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, describe_error, lock_for_serving, open_arena
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, without_password
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
@@ -237,8 +237,7 @@ def watch(
         while True:
             for event in watcher.poll():
                 if once and watcher.is_unreachable:
-                    typer.echo(f"error: an Arena server at {url} is required; received {event['detail']}", err=True)
-                    raise typer.Exit(2)
+                    raise _report_no_arena(url, event["detail"])
                 typer.echo(json.dumps(event) if as_json else format_event(event))
             if once:
                 return
@@ -378,7 +377,7 @@ def _report_no_arena(url: str, why: Exception | str) -> typer.Exit:
     from openoutcry.arena.protocol import transport_failure
 
     why = transport_failure(why) if isinstance(why, Exception) else why
-    typer.echo(f"error: an Arena server at {url} is required; received {why}", err=True)
+    typer.echo(f"error: an Arena server at {without_password(url)} is required; received {why}", err=True)
     return typer.Exit(2)
 
 

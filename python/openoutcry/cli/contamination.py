@@ -19,7 +19,7 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.harness.agent_lookup import SERVERS
+from openoutcry.harness.agent_address import is_url
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def contamination(
         checked_picture_file(picture)
     hidden = [Path(source)] if Path(source).exists() else []
     options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _on_stderr)
-    n_repeats = repeats if repeats is not None else 1 if agent.startswith(SERVERS) else 2
+    n_repeats = repeats if repeats is not None else 1 if is_url(agent) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})
     market = (source, reading), window, (windows, bars)

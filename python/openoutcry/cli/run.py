@@ -29,7 +29,6 @@ from openoutcry.cli.agent_options import (
     AgentOptions,
     exit_on_agent_fault,
     fault_summary,
-    public_name,
     show_first_faults,
 )
 from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, RecordedRun, recording
@@ -48,7 +47,7 @@ from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness import SupervisedAgent
-from openoutcry.harness.agent_lookup import COMMAND, SERVERS
+from openoutcry.harness.agent_lookup import is_program_or_server, public_name
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.records.record_writer import RecordWriter
@@ -200,7 +199,7 @@ def _open_agent(
     name: str, seed: int, options: AgentOptions, progress: AbstractContextManager[Callable[[], object]]
 ) -> Iterator[agents.Agent | agents.TextAgent]:
     """Yield the agent; start a program or connect to a server for this run."""
-    if not name.startswith((COMMAND, *SERVERS)):
+    if not is_program_or_server(name):
         # Only for these: nothing is imported from the working directory for an untrusted agent.
         with working_directory_modules():
             agent = load_agent(name, seed)

@@ -26,7 +26,6 @@ from openoutcry.cli.agent_options import (
     AgentOptions,
     exit_on_agent_fault,
     fault_summary,
-    public_name,
     show_first_faults,
 )
 from openoutcry.cli.market_options import checked_output_file, checked_record_file, load_agent, open_datasets
@@ -34,6 +33,7 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness import Launcher
+from openoutcry.harness.agent_lookup import public_name
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.evaluation_journal import journal_of
