@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from openoutcry.errors import refusal
 from openoutcry.records.chained_lines import GENESIS, SESSION, TIME, Draft, is_truncated, matching, parsed, record_of
+from openoutcry.records.file_lock import lock_descriptor, unlock_descriptor
 
 
 def now() -> str:
@@ -207,7 +208,7 @@ class ChainedLog:
 
         Raises:
             OpenOutcryError: `argument_invalid`: the payload is not JSON with finite numbers, or another program changed
-                the log. Nothing is written.
+                the log, or a lock of it is held for longer than `file_lock.lock_seconds`. Nothing is written.
         """
         return self.append_all([(event, payload)], sync=sync)[0]
 
@@ -272,16 +273,11 @@ class ChainedLog:
     def _locked(self) -> Iterator[int]:
         with self._thread:
             file = self._opened()
-            try:
-                import fcntl
-            except ModuleNotFoundError:
-                yield file
-                return
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock_descriptor(file, self.path)
             try:
                 yield file
             finally:
-                fcntl.flock(file, fcntl.LOCK_UN)
+                unlock_descriptor(file)
 
     def _opened(self) -> int:
         if self._file is not None and self._owner != os.getpid():
