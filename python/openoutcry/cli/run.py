@@ -31,6 +31,7 @@ from openoutcry.cli.agent_options import (
     fault_summary,
     show_first_faults,
 )
+from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, RecordedRun, recording
 from openoutcry.cli.market_options import (
     checked_output_file,
@@ -89,6 +90,7 @@ def _limit(text: str) -> Any:
 
 @reads_files
 def run(
+    context: typer.Context,
     source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines: {', '.join(agents.NAMES)}."),
     window: str = typer.Option(":", help=WINDOW),
@@ -133,13 +135,18 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, reading)
-    hidden = [path for path in (record, report and checked_output_file(report), Path(source)) if path is not None]
+    if report is not None:
+        checked_output_file(report)
+    hidden = hidden_paths(context)
     options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
     name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
     entry = recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
-    with entry as recorder, opening as opened, _record_file(record, name, trials, force) as writer:
-        captured = writer or record is not None or report is not None  # a report shows every decision
-        done = recorder.record(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
+    with entry as recorder:
+        with opening as opened, _record_file(record, name, trials, force) as writer:
+            captured = writer or record is not None or report is not None  # a report shows every decision
+            done = run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured)
+        # The agent has ended: it cannot read the returns that the ledger stores, nor delay the writing.
+        recorder.record(done)
     _write_files(done, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder.recorded)
 

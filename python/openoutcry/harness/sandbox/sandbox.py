@@ -15,6 +15,7 @@ from typing import Any
 
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import readable_paths
+from openoutcry.harness.sandbox.hidden_paths import hard_links, names_of
 from openoutcry.harness.sandbox.host_features import Host, Tier, this_host
 from openoutcry.harness.sandbox.namespaces import NOBODY, in_namespaces
 from openoutcry.harness.sandbox.profile import Profile
@@ -278,9 +279,11 @@ class Sandbox:
     def _folder(self) -> str:
         return str(Path(self.profile.folder).resolve())
 
-    @property
+    @cached_property
     def _hidden(self) -> list[str]:
-        return [*(str(Path(each).resolve()) for each in self.profile.hidden), *readable_paths.bundled_data()]
+        named = [name for each in self.profile.hidden for name in names_of(each)]
+        own = [self._folder, *(str(Path(each).resolve()) for each in self.profile.readable)]
+        return [*named, *hard_links(named, own), *readable_paths.bundled_data()]
 
     @property
     def _limits(self) -> dict[str, int]:
