@@ -125,6 +125,25 @@ def test_a_parent_of_the_agents_folder_that_is_readable_shows_no_hidden_file(fol
         assert read(launch, paths) == "../open.txt open\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_hidden_paths_are_covered_in_the_lowest_tier_for_root(folder: Path) -> None:
+    """Permissions do not stop an agent of root, and this tier has no Landlock."""
+    (folder / "ledger").mkdir()
+    for path in ("ledger/00000.jsonl", "season.keys"):
+        (folder / path).write_text(SECRET)
+        (folder / path).chmod(0o600)
+    (folder / "soft").symlink_to("season.keys")
+    os.link(folder / "season.keys", folder / "hard")
+    sandbox = Sandbox.open(Profile(folder, ["ledger", "season.keys"]), min_tier=Tier.T1, max_tier=Tier.T1)
+    program = [os.path.realpath(sys.executable), "-I", "-S", str(folder / "reader.py")]
+    for launch in (sandbox.script(folder / "reader.py"), sandbox.command(program)):
+        text = read(launch, ["own.csv", "ledger/00000.jsonl", "season.keys", "soft", "hard", "/etc/hostname"])
+        if subprocess.run(["unshare", "-m", "true"]).returncode == 0:
+            assert SECRET not in text
+        assert "own.csv open" in text
+    assert (folder / "season.keys").read_text() == SECRET
+
+
 def test_a_process_left_behind_reads_nothing_after_the_run(folder: Path) -> None:
     """The sandbox binds every descendant; outside a process namespace it may outlive its parent."""
     (folder / "ledger").mkdir()

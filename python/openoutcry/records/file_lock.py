@@ -1,4 +1,4 @@
-"""Locks of files between processes: each wait is limited, and its error names the holder."""
+"""Locks of files between processes, with time limits and named holders."""
 
 from __future__ import annotations
 

@@ -151,7 +151,10 @@ class Sandbox:
         """Limitations of this sandbox, as sentences."""
         notes = []
         if self.tier is Tier.T1:
-            notes.append("an agent can read all your files, including keys and data, and use the network")
+            text = "an agent can read all your files, including keys and data, and use the network"
+            if os.geteuid() == 0:
+                text += "; paths that the command names or `hidden` lists are covered by mounts, if root may mount"
+            notes.append(text)
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
             notes.append("a command can signal only itself: Landlock scopes signals from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:
@@ -245,6 +248,8 @@ class Sandbox:
             "descriptors": is_active(Protection.DESCRIPTORS),
             "limits": self._limits if is_active(Protection.LIMITS) else {},
             "user": user if is_outside and user != os.geteuid() else None,
+            # Landlock hides them in higher tiers.
+            "covered": [] if is_active(Protection.LANDLOCK) else self._hidden,
             "capabilities": is_active(Protection.CAPABILITIES),
             "landlock": self._landlock(roots) if is_active(Protection.LANDLOCK) else None,
             "seccomp": self._seccomp(is_worker=is_worker) if is_active(Protection.SECCOMP) else None,
