@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from openoutcry.arguments import is_url
 from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
 from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.market_options import checked_picture_file, load_agent, open_dataset
@@ -20,7 +21,6 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.harness.agent_address import is_url
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from openoutcry import agents
+from openoutcry.arguments import is_url
 from openoutcry.errors import refusal
-from openoutcry.harness.agent_address import is_url
 from openoutcry.harness.agent_lookup import public_name
 from openoutcry.openoutcry_py import OpenOutcryError
 

@@ -135,18 +135,12 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, reading)
-    if report is not None:
-        checked_output_file(report)
-    hidden = hidden_paths(context)
-    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
+    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _echo_error)
     name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
-    entry = recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
-    with entry as recorder:
-        with opening as opened, _record_file(record, name, trials, force) as writer:
-            captured = writer or record is not None or report is not None  # a report shows every decision
+    with recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed)) as recorder:
+        with opening as opened, _record_file((record, report), name, trials, force) as captured:
             done = run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured)
-        # The agent has ended: it cannot read the returns that the ledger stores, nor delay the writing.
-        recorder.record(done)
+        recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder.recorded)
 
@@ -156,12 +150,16 @@ def _echo_error(text: str) -> None:
 
 
 def _record_file(
-    record: Path | None, agent: str, trials: int, force: bool
-) -> AbstractContextManager[RecordWriter | None]:
+    files: tuple[Path | None, Path | None], agent: str, trials: int, force: bool
+) -> AbstractContextManager[RecordWriter | bool]:
+    """Check the output files, and return what captures the run."""
+    record, report = files
+    if report is not None:
+        checked_output_file(report)
     if record is None:
-        return nullcontext()
+        return nullcontext(report is not None)
     checked_record_file(record, force=force)
-    return record_writer_for(record, agent, trials) or nullcontext()
+    return record_writer_for(record, agent, trials) or nullcontext(True)
 
 
 def _write_files(done: Run, files: tuple[Path | None, Path | None], trials: int, market: tuple[str, Reading]) -> None:

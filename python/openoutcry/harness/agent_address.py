@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from openoutcry.errors import refusal, without_password
 from openoutcry.openoutcry_py import OpenOutcryError
-
-_SCHEME = re.compile(r"https?://", re.IGNORECASE)
-
-
-def is_url(name: object) -> bool:
-    """Return whether the name of an agent is a URL; schemes ignore case."""
-    return isinstance(name, str) and _SCHEME.match(name) is not None
 
 
 @dataclass(frozen=True)

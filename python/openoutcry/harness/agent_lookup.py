@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from openoutcry.arguments import is_url
 from openoutcry.errors import refusal, without_password
-from openoutcry.harness.agent_address import is_url
 from openoutcry.harness.agent_session import Bounds, Launcher
 from openoutcry.harness.command_agent import CommandAgent
 from openoutcry.harness.http_agent import HttpAgent

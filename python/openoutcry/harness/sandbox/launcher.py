@@ -126,7 +126,7 @@ def become(user: int) -> None:
 
 
 def cover(paths: list[str]) -> None:
-    """Cover files and folders by empty ones that only this process and its children see.
+    """Cover files and folders by empty ones for this process and its children.
 
     Only root may, unless it is the root of a container without this right. What cannot be covered stays readable.
     """

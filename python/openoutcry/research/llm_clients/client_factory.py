@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from openoutcry.arguments import is_url
 from openoutcry.errors import refusal, without_password
-from openoutcry.harness.agent_address import is_url
 from openoutcry.research.llm_clients.credentials import credentials_of, key_required
 from openoutcry.research.llm_clients.http_clients import OllamaClient, OpenAICompatibleClient
 from openoutcry.research.llm_clients.http_transport import Transport, check_url

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from openoutcry.arguments import is_url
 from openoutcry.errors import refusal, without_password
-from openoutcry.harness.agent_address import is_url
 from openoutcry.research.llm_clients.cassette import CassetteClient
 from openoutcry.research.llm_clients.client_factory import LLM_PROVIDERS, build_llm_client
 from openoutcry.research.proposal_requests import Proposer
