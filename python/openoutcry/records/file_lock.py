@@ -122,7 +122,8 @@ def _write_note(descriptor: int, note: bytes) -> None:
     # A full disk must not prevent a lock.
     with suppress(OSError):
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, note, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, note)
 
 
 def _local_holder(path: Path) -> str:
