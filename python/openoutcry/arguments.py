@@ -176,3 +176,8 @@ def call_with_keywords(build: Callable[..., Any], args: tuple[Any, ...], kwargs:
     The native module pickles by this name.
     """
     return build(*args, **kwargs)
+
+
+def is_url(name: object) -> bool:
+    """Return whether a name is the URL of an HTTP server; schemes ignore case."""
+    return isinstance(name, str) and name[:8].lower().startswith(("http://", "https://"))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlsplit
+
 from openoutcry.openoutcry_py import OpenOutcryError as OpenOutcryError
 from openoutcry.openoutcry_py import readable_message
+
+# With a slash missing, a URL still shows a password.
+_START = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/+")
 
 
 def refusal(slug: str, message: str) -> OpenOutcryError:
@@ -32,3 +38,28 @@ def chain_note(error: BaseException, text: str) -> None:
         seen.add(id(root))
     root.__cause__ = RuntimeError(text)
     error.__notes__ = [*getattr(error, "__notes__", []), text]  # type: ignore[attr-defined]
+
+
+def without_password(url: str) -> str:
+    """Return a URL without user name and password, for messages and records.
+
+    A password may contain characters that a URL does not allow. If what precedes the path is no valid host and port,
+    everything up to the last `@` counts as password. A text without a URL is returned as it is.
+    """
+    start = _START.search(url)
+    if start is None:
+        return url
+    rest = url[start.end() :]
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    end = authority.rfind("@")
+    if not _is_host_and_port(authority[end + 1 :]):
+        end = rest.rfind("@")
+    return url[: start.end()] + rest[end + 1 :]
+
+
+def _is_host_and_port(authority: str) -> bool:
+    try:
+        parts = urlsplit(f"//{authority}")
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sqlite3
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from ulid import ULID
 from openoutcry.arena import verifier
 from openoutcry.arena.season_export import export
 from openoutcry.arena.store.backup import backup
+from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.entry_writes import RegisterAgent, StateChange
 from openoutcry.arena.store.submission_writes import SubmitDecisions
 from openoutcry.arena.store.write_batch import UlidGenerator
@@ -138,3 +142,20 @@ def test_ids_increase_even_if_the_clock_runs_backwards() -> None:
     assert all(set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in outcomes)
     assert [ULID.from_str(each).milliseconds for each in outcomes[:51]] == [each // 1000 for each in moments[:51]]
     assert ULID.from_str(outcomes[-1]).milliseconds == moment // 1000 + 2000
+
+
+def test_a_locked_database_is_an_error_in_time_that_names_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENOUTCRY_LOCK_SECONDS", "0.2")
+    path = tmp_path / "arena.sqlite"
+    database = Database.in_file(path)
+    database.migrate()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(sqlite3.OperationalError) as caught, database.writing.begin():
+        pass
+    other.close()
+    database.close()
+    named = f"process {os.getpid()}" if sys.platform == "linux" else "a process that the system does not name"
+    assert any(named in note and str(path) in note for note in caught.value.__notes__)

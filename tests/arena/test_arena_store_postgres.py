@@ -121,3 +121,21 @@ def test_a_failing_entry_fails_alone_and_a_lost_connection_is_reopened(tmp_path:
         lost = ground.submit("one", (markets[0], 0.5))
         assert (lost.status_code, lost.json()["error"]) == (503, "unavailable")
         assert ground.submit("one", (markets[0], 0.5)).json()["leaf_index"] == size
+
+
+def test_a_write_waits_for_a_limited_time_and_names_the_holder_of_the_lock(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from sqlalchemy import create_engine
+
+    monkeypatch.setenv("OPENOUTCRY_LOCK_SECONDS", "0.2")
+    other = create_engine(url)
+    with floor(tmp_path, url) as ground, other.begin() as holder:
+        process = holder.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+        holder.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('openoutcry.arena'))")
+        with pytest.raises(ArenaError, match="a working database is required"):
+            ground.arena.writer.write(RegisterAgent("late", None, None, 0))
+        assert f"process {process} of the database for this machine held it" in caplog.text
+        holder.rollback()
+        assert ground.arena.writer.write(RegisterAgent("late", None, None, 0))
+    other.dispose()

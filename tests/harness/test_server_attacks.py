@@ -123,3 +123,29 @@ def test_a_url_with_the_appended_path_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match="hint: remove `/decide`"):
         connect("http://localhost:8000/decide/")
     assert connect("http://localhost:8000/v1").name == "http://localhost:8000/v1"
+
+
+ENDLESS = {
+    "one-byte chunks": (CHUNKED, b"1\r\nA\r\n" * 2000),
+    "interim responses": (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 500),
+    "headers": (OK, b"a: b\r\n"),
+    "body": (OK + b"Content-Length: 100000\r\n\r\n", b" "),
+    "trailers": (CHUNKED + b"0\r\n", b"a: b\r\n"),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_an_endless_response_ends_in_the_time_of_its_answer(kind: str) -> None:
+    """The time to start counts once, and the time of an answer is that of all its reads."""
+    bounds = Bounds(start_seconds=0.5, answer_seconds=0.1)
+    with saying(*ENDLESS[kind]) as url:
+        agent = HttpAgent(url, bounds)
+        started = time.monotonic()
+        with suppress(AgentError):
+            agent.check()
+        with agent.start() as session:
+            for _ in range(4):
+                with pytest.raises(AgentError, match="an agent must answer within"):
+                    session.answer("{}")
+        # 0.6 s to be reached, 0.6 s for the first answer and 0.1 s for each other.
+        assert time.monotonic() - started < 2.3

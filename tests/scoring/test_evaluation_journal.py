@@ -192,7 +192,7 @@ def test_a_different_evaluation_cannot_resume_a_journal(tmp_path: Path) -> None:
 
 def test_a_journal_is_locked_and_must_exist_to_be_resumed(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", ABOUT) as journal:
-        with pytest.raises(oo.OpenOutcryError, match="which is in use"):
+        with pytest.raises(oo.OpenOutcryError, match=" holds"):
             Journal(tmp_path / "j", ABOUT, resume=True)
         journal.part(0)
     with Journal(tmp_path / "j", ABOUT, resume=True) as journal:

@@ -126,7 +126,7 @@ LAYERS = {
     ),
     "arena_store": _layer(
         "arena.store arena.store.* arena.season_scheduler",
-        f"{BASE} arena_protocol arena_log arena_scoring arena_snapshots arena_schemas",
+        f"{BASE} records arena_protocol arena_log arena_scoring arena_snapshots arena_schemas",
         "alembic sqlalchemy",
         "alembic",
     ),
@@ -153,8 +153,8 @@ LAYERS = {
         "fastapi jinja2 numpy sqlalchemy starlette ulid",
     ),
     "arena_app": _layer("arena.app", "arena_protocol arena_store arena_server arena_pages", "fastapi starlette"),
-    "arena_witness": _layer("arena.witness", f"{BASE} arena_protocol arena_log", "httpx"),
-    "arena_client": _layer("arena.arena_client arena.event_stream", "arena_protocol", "httpx"),
+    "arena_witness": _layer("arena.witness", f"{BASE} records arena_protocol arena_log", "httpx"),
+    "arena_client": _layer("arena.arena_client arena.event_stream", "errors arena_protocol", "httpx"),
     # Episodes do not depend on the framework, so that they can be tested and audited without it.
     "rollouts": _layer(
         "verifiers_env.episode_outcome verifiers_env.mandates verifiers_env.parser verifiers_env.prompts"

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import httpx
 
 from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError, transport_failure
+from openoutcry.errors import without_password
 
 _PAUSE, _LONGEST_PAUSE = 1, 60
 """Shortest and longest pause between retries, in seconds."""
@@ -109,9 +110,8 @@ class ArenaClient:
         if not isinstance(body, dict):
             # From a proxy, or from a server that is not an Arena.
             code = "unavailable" if response.is_server_error or response.status_code == 429 else "not_found"
-            detail = (
-                f"a JSON response of an Arena is required; received status {response.status_code} of {response.url}"
-            )
+            url = without_password(str(response.url))
+            detail = f"a JSON response of an Arena is required; received status {response.status_code} of {url}"
             raise ArenaError(code, detail, retry_after=retry_after)
         if response.is_success:
             return body

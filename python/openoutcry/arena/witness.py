@@ -23,6 +23,7 @@ from openoutcry.arena.protocol import transport_failure
 from openoutcry.arena.timestamps import SECOND
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.records.file_lock import lock_file
 
 _MAX_BYTES = 1_000_000
 _MAX_DETAIL = 500
@@ -151,13 +152,7 @@ class Witness:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with (self._folder / "lock").open("wb") as file:
-            try:
-                import fcntl
-            except ModuleNotFoundError:
-                yield
-                return
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with lock_file(self._folder / "lock"):
             yield
 
     def _check(self, stored: str, note: str) -> None:

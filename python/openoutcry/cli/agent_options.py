@@ -16,8 +16,7 @@ from openoutcry.cli.name_suggestions import suggesting_names
 from openoutcry.cli.sandbox import open_sandbox
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect
-from openoutcry.harness.agent_lookup import SERVERS, is_process
-from openoutcry.harness.http_agent import without_password
+from openoutcry.harness.agent_lookup import is_process, public_name
 from openoutcry.untrusted.terminal import echo_error
 
 PANEL = "An agent that is a process or a server"
@@ -96,7 +95,7 @@ class AgentOptions:
         if not is_process(name):
             if self.sandbox not in ("auto", "none") or self.allow_net or self.pass_on:
                 wanted = "`--sandbox`, `--allow-net` and `--env` must be left out for an agent that is a server"
-                raise refusal("argument_invalid", f"{wanted}; received {name!r}")
+                raise refusal("argument_invalid", f"{wanted}; received {public_name(name)!r}")
             agent = connect(name, bounds=self.bounds)
         else:
             opened = open_sandbox(self.sandbox, self.pass_on, self.hidden, allow_net=self.allow_net)
@@ -105,11 +104,6 @@ class AgentOptions:
             agent = connect(name, pass_on=pass_on, bounds=self.bounds, show=self.show, sandbox=opened)
         agent.check()
         return agent
-
-
-def public_name(agent: str) -> str:
-    """Return the name of an agent on boards: a URL without its password."""
-    return without_password(agent) if agent.startswith(SERVERS) else agent
 
 
 @contextmanager

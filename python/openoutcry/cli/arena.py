@@ -17,7 +17,7 @@ import typer
 
 from openoutcry.cli import arena_operator, arena_scoring
 from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, describe_error, lock_for_serving, open_arena
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, without_password
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes, read_input
 from openoutcry.untrusted.terminal import echo, echo_error, echo_json, echo_lines
@@ -378,7 +378,7 @@ def _report_no_arena(url: str, why: Exception | str) -> typer.Exit:
     from openoutcry.arena.protocol import transport_failure
 
     why = transport_failure(why) if isinstance(why, Exception) else why
-    echo_error(f"an Arena server at {url} is required; received {why}")
+    echo_error(f"an Arena server at {without_password(url)} is required; received {why}")
     return typer.Exit(2)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, without_password
 from openoutcry.untrusted.bounded_file import check_folder
 from openoutcry.untrusted.terminal import echo, echo_error
 
@@ -135,7 +135,8 @@ def open_arena(folder: Path, database: str | None, *, base_rates: bytes | None =
         return Arena(folder, database, base_rates=base_rates or NO_RATES)
     except SQLAlchemyError as error:
         received = str(getattr(error, "orig", None) or error).partition("\n")[0]
-        raise refusal("argument_invalid", f"the database of an arena is required; received {received}") from error
+        wanted = "the database of an arena is required"
+        raise refusal("argument_invalid", f"{wanted}; received {without_password(received)}") from error
 
 
 @app.command(epilog=SEASON_EXAMPLES, rich_help_panel=OPERATOR)

@@ -20,6 +20,7 @@ from openoutcry.cli.agent_options import (
     above_zero,
     exit_on_agent_fault,
 )
+from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.market_options import checked_output_file, load_agent, public_key_of
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
@@ -115,7 +116,7 @@ def conformance(
         _check_key(private_key)
     if report is not None:
         checked_output_file(report, "--report")
-    hidden = [each for each in (report, private_key) if each is not None and each.exists()]
+    hidden = hidden_paths(context)
     # A failure shows the standard error of the agent.
     options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, lambda text: None)
     console = Console(quiet=as_json)

@@ -9,13 +9,14 @@ import typer
 from rich import box
 from rich.table import Table
 
+from openoutcry.arguments import is_url
 from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
+from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.market_options import checked_picture_file, load_agent, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.harness.agent_lookup import SERVERS
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
 from openoutcry.untrusted.terminal import echo_exception, echo_json, echo_lines
@@ -42,6 +43,7 @@ one of the two effects, as for an agent without memorization that follows trends
 
 @reads_files
 def contamination(
+    context: typer.Context,
     agent: str = typer.Option(..., help=AGENT),
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     window: list[str] = typer.Option([], help="`START:END` in bars or ISO dates, repeatable."),
@@ -75,9 +77,8 @@ def contamination(
     """
     if picture is not None:
         checked_picture_file(picture)
-    hidden = [Path(source)] if Path(source).exists() else []
-    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _on_stderr)
-    n_repeats = repeats if repeats is not None else 1 if agent.startswith(SERVERS) else 2
+    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _on_stderr)
+    n_repeats = repeats if repeats is not None else 1 if is_url(agent) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})
     market = (source, reading), window, (windows, bars)

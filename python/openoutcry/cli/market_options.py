@@ -17,6 +17,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_source import named_market, open_market
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
+from openoutcry.harness.agent_lookup import public_name
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import check_record_path
 from openoutcry.untrusted.bounded_file import KEY_BYTES, read_text
@@ -73,6 +74,9 @@ def load_agent(name: str, seed: int) -> agents.Agent:
 
 def _loaded(name: str, seed: int) -> agents.Agent:
     module = name.partition(":")[0]
+    if "@" in name:
+        wanted = "an agent must be a baseline or `module:function`"
+        raise refusal("unknown_agent", f"{wanted}; received {public_name(name)!r}")
     try:
         return agents.load(name, seed)
     except ModuleNotFoundError as error:

@@ -11,7 +11,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from openoutcry import agents
+from openoutcry.arguments import is_url
 from openoutcry.errors import refusal
+from openoutcry.harness.agent_lookup import public_name
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _INTERPRETERS = {
@@ -47,18 +49,18 @@ def suggested_name(name: str) -> str | None:
     """
     if name.startswith("cmd:"):
         return _suggested_command(name.removeprefix("cmd:"))
-    if name in agents.NAMES or name.startswith(("http://", "https://")):
+    if name in agents.NAMES or is_url(name):
         return None
     host, colon, port = name.rpartition(":")
     if colon and port.isdecimal() and not any(map(str.isspace, host)) and not _is_file(name):
-        return f"`http://{host or '127.0.0.1'}:{port}`"
+        return f"`http://{public_name(host) or '127.0.0.1'}:{port}`"
     try:
         words = shlex.split(name)
     except ValueError:
         return None
     if len(words) > 1:
         is_command = shutil.which(words[0]) is not None or any(_is_file(word) for word in words)
-        return f'`"cmd:{name}"`' if is_command else None
+        return f'`"{public_name(f"cmd:{name}")}"`' if is_command else None
     path, _, function = (name, "", "") if _is_file(name) else name.partition(":")
     return (_suggested_for_file(path, function) if words else None) or _similar_baseline(name)
 

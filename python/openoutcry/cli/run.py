@@ -25,9 +25,9 @@ from openoutcry.cli.agent_options import (
     AgentOptions,
     exit_on_agent_fault,
     fault_summary,
-    public_name,
     show_first_faults,
 )
+from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, RecordedRun, recording
 from openoutcry.cli.market_options import (
     checked_output_file,
@@ -44,7 +44,7 @@ from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness import SupervisedAgent
-from openoutcry.harness.agent_lookup import COMMAND, SERVERS
+from openoutcry.harness.agent_lookup import is_program_or_server, public_name
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.records.record_writer import RecordWriter
@@ -88,6 +88,7 @@ def _limit(text: str) -> Any:
 
 @reads_files
 def run(
+    context: typer.Context,
     source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines: {', '.join(agents.NAMES)}."),
     window: str = typer.Option(":", help=WINDOW),
@@ -132,13 +133,12 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, reading)
-    hidden = [path for path in (record, report and checked_output_file(report), Path(source)) if path is not None]
-    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
+    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _echo_error)
     name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
-    entry = recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
-    with entry as recorder, opening as opened, _record_file(record, name, trials, force) as writer:
-        captured = writer or record is not None or report is not None  # a report shows every decision
-        done = recorder.record(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
+    with recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed)) as recorder:
+        with opening as opened, _record_file((record, report), name, trials, force) as captured:
+            done = run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured)
+        recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder.recorded)
 
@@ -148,12 +148,16 @@ def _echo_error(text: str) -> None:
 
 
 def _record_file(
-    record: Path | None, agent: str, trials: int, force: bool
-) -> AbstractContextManager[RecordWriter | None]:
+    files: tuple[Path | None, Path | None], agent: str, trials: int, force: bool
+) -> AbstractContextManager[RecordWriter | bool]:
+    """Check the output files, and return what captures the run."""
+    record, report = files
+    if report is not None:
+        checked_output_file(report)
     if record is None:
-        return nullcontext()
+        return nullcontext(report is not None)
     checked_record_file(record, force=force)
-    return record_writer_for(record, agent, trials) or nullcontext()
+    return record_writer_for(record, agent, trials) or nullcontext(True)
 
 
 def _write_files(done: Run, files: tuple[Path | None, Path | None], trials: int, market: tuple[str, Reading]) -> None:
@@ -196,7 +200,7 @@ def _open_agent(
     name: str, seed: int, options: AgentOptions, progress: AbstractContextManager[Callable[[], object]]
 ) -> Iterator[agents.Agent | agents.TextAgent]:
     """Yield the agent; start a program or connect to a server for this run."""
-    if not name.startswith((COMMAND, *SERVERS)):
+    if not is_program_or_server(name):
         # Only for these: nothing is imported from the working directory for an untrusted agent.
         with working_directory_modules():
             agent = load_agent(name, seed)

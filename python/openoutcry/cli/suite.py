@@ -23,14 +23,15 @@ from openoutcry.cli.agent_options import (
     AgentOptions,
     exit_on_agent_fault,
     fault_summary,
-    public_name,
     show_first_faults,
 )
+from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.market_options import checked_output_file, checked_record_file, load_agent, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness import Launcher
+from openoutcry.harness.agent_lookup import public_name
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.evaluation_journal import journal_of
@@ -142,6 +143,7 @@ def seal(
 @app.command(epilog=RUN_EXAMPLES)
 @reads_files
 def run(
+    context: typer.Context,
     source: str = SUITE,
     agent: str = typer.Option(..., help=AGENT),
     record: Path = typer.Option(..., help="Record file to write: .json or .jsonl, optionally with .zst."),
@@ -175,10 +177,7 @@ def run(
         evaluation = open_evaluation(source, keys, data, reading)
         _check_output(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
-        # Files that contain future prices, or will.
-        data_files = (keys, *map(Path, data or ()))
-        hidden = [record, journal_of(record), *(each for each in data_files if each is not None and each.exists())]
-        options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, show)
+        options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), show)
         launched = options.launcher(agent) if ":" in agent else load_agent(agent, seed)
         show_fault = show_first_faults(show)
         with _warn_of_seen_windows(evaluation) if isinstance(launched, Launcher) else nullcontext():

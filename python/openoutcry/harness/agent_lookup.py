@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
-from openoutcry.errors import refusal
+from openoutcry.arguments import is_url
+from openoutcry.errors import refusal, without_password
 from openoutcry.harness.agent_session import Bounds, Launcher
 from openoutcry.harness.command_agent import CommandAgent
 from openoutcry.harness.http_agent import HttpAgent
@@ -13,12 +15,39 @@ from openoutcry.harness.sandbox import Sandbox
 from openoutcry.harness.stderr_capture import Show, print_to_stderr
 
 COMMAND = "cmd:"
-SERVERS = ("http://", "https://")
 
 
 def is_process(name: str) -> bool:
     """Return whether a name is that of an agent that runs in a separate process."""
-    return ":" in name and not name.startswith(SERVERS)
+    return ":" in name and not is_url(name)
+
+
+def is_program_or_server(name: str) -> bool:
+    """Return whether a name is that of an agent outside this process."""
+    return name.startswith(COMMAND) or is_url(name)
+
+
+def public_name(agent: str) -> str:
+    """Return the name of an agent on boards and in messages: no password of a URL."""
+    if is_url(agent):
+        scheme, _, rest = without_password(agent).partition(":")
+        return f"{scheme.lower()}:{rest}"
+    if not agent.startswith(COMMAND):
+        # A URL without a scheme: neither a baseline nor `module:function` contains the character.
+        return without_password(agent).rpartition("@")[2]
+    return COMMAND + public_command(agent.removeprefix(COMMAND))
+
+
+def public_command(command: str) -> str:
+    """Return a command without the passwords of URLs among its words."""
+    if "@" not in command:
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return without_password(command)
+    shown = [without_password(word) for word in words]
+    return command if shown == words else shlex.join(shown)
 
 
 def connect(
@@ -41,13 +70,15 @@ def connect(
     Raises:
         OpenOutcryError: `unknown_agent` or `argument_invalid`: the name has none of these forms.
     """
-    if not isinstance(name, str) or ":" not in name:
+    is_stated = isinstance(name, str) and (is_program_or_server(name) or "@" not in name)
+    if not is_stated or ":" not in name:
         wanted = "an agent must be `module:function`, `cmd:PROGRAM` or `http://HOST:PORT`"
-        raise refusal("unknown_agent", f"{wanted}; received {name!r}")
-    if name.startswith(SERVERS):
+        shown = public_name(name) if isinstance(name, str) else name
+        raise refusal("unknown_agent", f"{wanted}; received {shown!r}")
+    if is_url(name):
         if sandbox is not None or pass_on:
             wanted = "`sandbox` and `pass_on` must be left out for an agent that is a server"
-            raise refusal("argument_invalid", f"{wanted}; received {name!r}")
+            raise refusal("argument_invalid", f"{wanted}; received {public_name(name)!r}")
         return HttpAgent(name, bounds)
     if name.startswith(COMMAND):
         return CommandAgent(name.removeprefix(COMMAND), pass_on, bounds, show, sandbox)

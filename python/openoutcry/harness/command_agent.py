@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, without_password
 from openoutcry.harness.agent_session import Bounds
 from openoutcry.harness.process_agent import ProcessAgent, early_exit
 from openoutcry.harness.sandbox import Launch, Sandbox
@@ -43,7 +43,8 @@ class CommandAgent(ProcessAgent):
         try:
             words = shlex.split(command) if isinstance(command, str) else list(command)
         except ValueError as error:
-            raise refusal("unknown_agent", f"an agent must be a command; received {command!r}: {error}") from error
+            shown = without_password(str(command))
+            raise refusal("unknown_agent", f"an agent must be a command; received {shown!r}: {error}") from error
         if not words:
             raise refusal("unknown_agent", f"an agent must be a command; received {command!r}")
         super().__init__(pass_on, bounds, show, sandbox)
@@ -51,8 +52,8 @@ class CommandAgent(ProcessAgent):
 
     @property
     def name(self) -> str:
-        """The command."""
-        return shlex.join(self._words)
+        """The command, without the passwords of URLs among its words."""
+        return shlex.join(map(without_password, self._words))
 
     def _command(self) -> Sequence[str]:
         return self._words

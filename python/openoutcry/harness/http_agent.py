@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from functools import partial
-from ipaddress import ip_address
 from time import monotonic
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from openoutcry.agents import Harness
 from openoutcry.errors import refusal
+from openoutcry.harness.agent_address import AgentAddress, invalid_url
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Launcher, Session
 from openoutcry.untrusted.terminal import readable
@@ -31,6 +30,9 @@ _REACH_SECONDS = 5.0
 _REACHABLE = "an agent must be a server that can be reached"
 _START_HINT = "hint: start the server first"
 _EXCERPT_BYTES, _EXCERPT_SECONDS = 200, 0.2
+# A library parses what one read returns without a pause: a deadline takes effect between reads.
+_READ_BYTES = 2**12
+_CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 
 
 class HttpAgent(Launcher):
@@ -50,16 +52,18 @@ class HttpAgent(Launcher):
 
     def __init__(self, url: str, bounds: Bounds | None = None) -> None:
         self._httpx = _httpx()
-        host = _host(url, self._httpx)
-        self._url = url.rstrip("/")
-        # A proxy from the environment does not apply to this machine.
-        self._trust_env = not _is_local(host)
+        self._address = AgentAddress.parse(url)
+        self._url = self._address.url
+        try:
+            self._httpx.URL(self._url)
+        except self._httpx.InvalidURL as error:
+            raise invalid_url(url) from error
         self._bounds = bounds or Bounds()
 
     @property
     def name(self) -> str:
         """The URL without user name and password."""
-        return without_password(self._url)
+        return self._url
 
     @property
     def bounds(self) -> Bounds:
@@ -73,14 +77,21 @@ class HttpAgent(Launcher):
 
     def start(self) -> HttpSession:
         """Open a connection for one run, under a new run id."""
-        client = self._httpx.AsyncClient(trust_env=self._trust_env, follow_redirects=False, timeout=None)
+        client = self._httpx.AsyncClient(
+            # Not in the URL, which the library logs.
+            auth=self._address.credentials,
+            # A proxy from the environment does not apply to this machine.
+            trust_env=not self._address.is_local,
+            follow_redirects=False,
+            timeout=None,
+        )
         return HttpSession(self._httpx, client, f"{self._url}/decide", self._bounds)
 
     def check(self) -> None:
         """Check that the server responds.
 
         Raises:
-            AgentError: `agent_unreachable`: no response within five seconds.
+            AgentError: `agent_unreachable`: no response within five seconds, or within the time for the first answer.
         """
         with self.start() as session:
             session.reach()
@@ -108,7 +119,7 @@ class HttpSession(Session):
         self._extra_seconds = bounds.start_seconds
         self._pending: Future[str] | None = None
         self._is_killed = False
-        self._read_counter = _ReadCounter()
+        self._reads = _Reads()
         # An event loop in a separate thread: the calling thread may already run one, as notebooks do.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -130,18 +141,19 @@ class HttpSession(Session):
         }
         self._n_posts += 1
         build = partial(self._client.build_request, "POST", self._url, content=observation.encode(), headers=headers)
-        answer = self._wait_for(self._answer(build), self._bounds.answer_seconds + self._extra_seconds)
-        self._extra_seconds = 0.0
-        return answer
+        # The session survives a fault: a server has the time to start only once.
+        seconds, self._extra_seconds = self._bounds.answer_seconds + self._extra_seconds, 0.0
+        return self._wait_for(self._answer(build), seconds)
 
     def reach(self) -> None:
         """Wait for any response of the server.
 
         Raises:
-            AgentError: no response within five seconds.
+            AgentError: no response within five seconds, or within the time for the first answer.
         """
+        seconds = min(_REACH_SECONDS, self._bounds.answer_seconds + self._bounds.start_seconds)
         self._wait_for(
-            self._answer(partial(self._client.build_request, "OPTIONS", self._url), any_response=True), _REACH_SECONDS
+            self._answer(partial(self._client.build_request, "OPTIONS", self._url), any_response=True), seconds
         )
 
     def _wait_for(self, coroutine: Coroutine[Any, Any, str], seconds: float) -> str:
@@ -177,11 +189,13 @@ class HttpSession(Session):
                 await asyncio.sleep(wait)
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    async def _trace(self, event: str, _: Any) -> None:
+    async def _trace(self, event: str, values: Mapping[str, Any]) -> None:
         self._is_sent = self._is_sent or event.startswith("http11.send_request")
+        if event.endswith(_CONNECTED):
+            self._reads.watch(values["return_value"])
 
     async def _send(self, request: httpx.Request, *, any_response: bool) -> str:
-        self._is_sent, self._read_counter.n_since_request = False, 0
+        self._is_sent, self._reads.n_since_request, self._reads.deadline = False, 0, self._deadline
         request.extensions = {**request.extensions, "trace": self._trace}
         try:
             response = await self._client.send(request, stream=True)
@@ -191,7 +205,7 @@ class HttpSession(Session):
                 raise AgentError("answer_status", f"an answer must have status {_OK}; received {what}") from error
             raise _Retry("agent_unreachable", f"{_REACHABLE}; received {what}; {_START_HINT}") from error
         try:
-            if not self._read_counter.watch(response.extensions["network_stream"]):
+            if not self._reads.is_answer_on(response.extensions["network_stream"]):
                 # The response to this request is still to come: close the connection without reading it.
                 wanted = "an answer must come after its observation"
                 raise AgentError("answer_too_early", f"{wanted}; received one with the answer before it")
@@ -233,13 +247,13 @@ class HttpSession(Session):
         return ""
 
     async def _body(self, response: httpx.Response) -> bytes:
-        body = b""
+        body = bytearray()
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > self._bounds.answer_bytes:
                 most = f"{self._bounds.answer_bytes:,} bytes"
                 raise AgentError("answer_too_long", f"an answer must have at most {most}; received more")
-        return body
+        return bytes(body)
 
     def finish(self) -> None:
         """Do nothing: the interface has no request that ends a run."""
@@ -265,29 +279,37 @@ class HttpSession(Session):
         await self._loop.shutdown_asyncgens()
 
 
-class _ReadCounter:
-    """Counts the reads of a connection since the last request.
+class _Reads:
+    """The reads of the connection since the last request, each before the deadline.
 
-    The HTTP library buffers bytes beyond a response and would parse them as the next response.
+    The HTTP library buffers bytes beyond a response and would parse them as the next response. It skips interim
+    responses and empty reads of its own without an end, so that only a read can stop it.
     """
 
     def __init__(self) -> None:
         self.n_since_request = 0
+        self.deadline = 0.0
         self._stream: Any = None
 
-    def watch(self, stream: Any) -> bool:
+    def is_answer_on(self, stream: Any) -> bool:
         """Return whether the response was read after its request was sent."""
         if stream is self._stream:
             return self.n_since_request > 0
+        self.watch(stream)
+        return True
+
+    def watch(self, stream: Any) -> None:
+        """Count and limit the reads of a new connection."""
         self._stream, read = stream, stream.read
 
-        async def counted(*args: Any, **options: Any) -> bytes:
+        async def counted(max_bytes: int, timeout: float | None = None) -> bytes:
+            if monotonic() >= self.deadline:
+                raise asyncio.TimeoutError
             self.n_since_request += 1
-            chunk: bytes = await read(*args, **options)
+            chunk: bytes = await read(min(max_bytes, _READ_BYTES), timeout)
             return chunk
 
         stream.read = counted
-        return True
 
 
 class _Retry(Exception):  # noqa: N818 it wraps the error
@@ -311,32 +333,3 @@ def _httpx() -> ModuleType:
 def _is_not_http(error: Exception) -> bool:
     """Return whether the response was not HTTP, as opposed to a broken connection."""
     return type(error).__name__ == "RemoteProtocolError" and "disconnected" not in str(error)
-
-
-def without_password(url: str) -> str:
-    """Return a URL without user name and password."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-def _host(url: str, library: ModuleType) -> str:
-    try:
-        parts, _ = urlsplit(url), library.URL(url)
-        is_one = parts.scheme in ("http", "https") and not parts.query and not parts.fragment and parts.port != 0
-    except (ValueError, library.InvalidURL):
-        is_one = False
-    if not is_one or not parts.hostname:
-        raise refusal("argument_invalid", f"an agent's URL must be `http://HOST:PORT`; received {url!r}")
-    if parts.path.rstrip("/").endswith("/decide"):
-        wanted = "an agent's URL must be the base URL without `/decide`"
-        raise refusal("argument_invalid", f"{wanted}; received {url!r}; hint: remove `/decide`")
-    return parts.hostname
-
-
-def _is_local(host: str) -> bool:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-    # Servers that listen on every address print 0.0.0.0, which is this machine, too.
-    return address.is_loopback or address.is_unspecified

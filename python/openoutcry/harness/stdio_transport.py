@@ -14,7 +14,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import NamedTuple, NoReturn
 
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, without_password
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Session
 from openoutcry.harness.stderr_capture import Show, StderrCapture, print_to_stderr
@@ -81,7 +81,9 @@ class StdioSession(Session):
                 wanted = "the host must have a free process and file descriptor for each agent"
                 raise AgentError("agent_not_started", f"{wanted}; received {error.strerror}") from error
             wanted = "an agent must be a program that can be run"
-            raise refusal("unknown_agent", f"{wanted}; received {command[0]!r}: {error.strerror}") from error
+            raise refusal(
+                "unknown_agent", f"{wanted}; received {without_password(command[0])!r}: {error.strerror}"
+            ) from error
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
         assert all(pipes), "three pipes were requested"
         self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe)

@@ -8,7 +8,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, without_password
 from openoutcry.ledger.ledger_entry import checked_id
 from openoutcry.ledger.queries import MAX_COMPARED
 from openoutcry.ledger.run_summary import RunMetricsSummary
@@ -33,9 +33,11 @@ def compare_client(url: str, ids: Sequence[str], *, timeout: float = 30.0) -> tu
             specified.
     """
     requested = list(dict.fromkeys(checked_id(each) for each in ids))
-    parts = urlsplit(url)
+    parts, shown = urlsplit(url), without_password(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise refusal("argument_invalid", f"`url` must start with http:// or https://; received {url!r}")
+        raise refusal("argument_invalid", f"`url` must start with http:// or https://; received {shown!r}")
+    if "@" in parts.netloc:
+        raise refusal("argument_invalid", f"`url` must have no user name and password; received {shown!r} with them")
     # A proxy from the environment cannot reach this machine.
     opener = build_opener(ProxyHandler({})) if parts.hostname in _LOCAL_HOSTS else build_opener()
     found: dict[str, RunMetricsSummary] = {}
@@ -51,7 +53,7 @@ def compare_client(url: str, ids: Sequence[str], *, timeout: float = 30.0) -> tu
                 "argument_invalid", f"the server must respond with status 200; received {error.code}: {detail}"
             ) from error
         except (URLError, OSError) as error:
-            raise refusal("argument_invalid", f"the server must respond at {url}; received {error}") from error
+            raise refusal("argument_invalid", f"the server must respond at {shown}; received {error}") from error
         found |= {each.id: each for each in _summaries(body)}
     return [found[each] for each in requested if each in found], [each for each in requested if each not in found]
 

@@ -18,14 +18,14 @@ from openoutcry.errors import refusal
 from openoutcry.ledger import holdout_exposure, prior_knowledge, queries, table_export
 from openoutcry.ledger.index_schema import ALL, select_in
 from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
-from openoutcry.ledger.log_segments import ROTATE_AT, Segments, VerificationReport
+from openoutcry.ledger.log_segments import LOCK, ROTATE_AT, Segments, VerificationReport
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.market_fingerprints import KINDS_FROM
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
-from openoutcry.ledger.sqlite_index import Index, ReadState, Result, last_indexed_hash
+from openoutcry.ledger.sqlite_index import FILES, Index, ReadState, Result, last_indexed_hash
 from openoutcry.records.chained_log import iterate, now
 
 
@@ -39,6 +39,13 @@ def default_folder() -> Path:
         return Path(configured)
     data = os.environ.get("XDG_DATA_HOME")
     return (Path(data) if data else Path.home() / ".local" / "share") / "openoutcry" / "ledger"
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return the files that a ledger has in its folder, or may create next."""
+    numbers = [*Segments(folder, "").numbers()]
+    segments = [f"{number:05}.jsonl" for number in (*numbers, numbers[-1] + 1 if numbers else 0)]
+    return [folder / name for name in (LOCK, *FILES, *segments)]
 
 
 class Ledger:

@@ -10,9 +10,11 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from openoutcry.records.chained_log import ChainedLog, Fault, Link, Verified, checked, now
+from openoutcry.records.file_lock import lock_file
 
 ROTATE_AT = 256 * 2**20
 """Size in bytes from which a new segment is started."""
+LOCK = "lock"
 _NAME = re.compile(r"\d{5}\.jsonl")
 
 
@@ -60,20 +62,17 @@ class Segments:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the write lock; reentrant."""
+        """Hold the write lock; reentrant.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: another process holds it for longer than `file_lock.lock_seconds`.
+        """
         with self.thread:
             if self._depth:
                 yield
                 return
             self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / "lock").open("ab") as file:
-                try:
-                    import fcntl
-
-                    fcntl.flock(file, fcntl.LOCK_EX)
-                except ModuleNotFoundError:
-                    # Windows has no flock: only one process may write.
-                    pass
+            with lock_file(self.folder / LOCK):
                 self._depth += 1
                 try:
                     yield

@@ -9,13 +9,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from openoutcry.errors import refusal
 from openoutcry.ledger.index_schema import BULK, INDEXES, RUNS_BY_ID, SHARED, TABLES, VERSION
 from openoutcry.ledger.ingest import Ingest
 from openoutcry.ledger.log_segments import LogPosition, Segments
 from openoutcry.ledger.parallel_reader import pieces
 from openoutcry.records.chained_log import Link, scan
+from openoutcry.records.file_lock import holder_of
 
 NAME = "index.sqlite"
+FILES = (NAME, f"{NAME}-shm", f"{NAME}-wal", f"{NAME}-journal")
+_LOCK_SECONDS = 5.0
 
 Result = TypeVar("Result")
 
@@ -62,9 +66,14 @@ class Index:
         with self._thread:
             try:
                 return function(self.connection())
-            except sqlite3.OperationalError:
+            except sqlite3.OperationalError as error:
                 # A problem of the disk or a lock, not of the content.
-                raise
+                if not str(error).endswith("is locked"):
+                    raise
+                holder = holder_of(*(self.path.with_name(name) for name in FILES))
+                wanted = f"the index '{self.path}' must be free within {_LOCK_SECONDS:g} s"
+                hint = "hint: wait for that process, or end it"
+                raise refusal("argument_invalid", f"{wanted}; received a lock of {holder}; {hint}") from error
             except sqlite3.DatabaseError:
                 self.rebuild()
                 return function(self.connection())
@@ -121,7 +130,7 @@ class Index:
         if not self.path.exists():
             return None
         try:
-            base = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+            base = sqlite3.connect(self.path, _LOCK_SECONDS, isolation_level=None, check_same_thread=False)
             base.executescript(SHARED)
             meta = dict(base.execute("SELECT key, value FROM meta"))
             if meta.get("schema") != str(VERSION):
@@ -155,7 +164,7 @@ class Index:
             # They belong to the replaced file.
             self.path.with_name(f"{NAME}{tail}").unlink(missing_ok=True)
         temporary.replace(self.path)
-        base = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
+        base = sqlite3.connect(self.path, _LOCK_SECONDS, isolation_level=None, check_same_thread=False)
         base.executescript(SHARED)
         self._base, self._owner, self._file = base, os.getpid(), self.path.stat()
         return base

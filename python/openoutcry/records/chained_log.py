@@ -30,6 +30,7 @@ from openoutcry.records.chained_lines import (
     parsed,
     record_of,
 )
+from openoutcry.records.file_lock import lock_descriptor, unlock_descriptor
 from openoutcry.untrusted.bounded_file import lines_of, open_file
 
 
@@ -218,7 +219,7 @@ class ChainedLog:
 
         Raises:
             OpenOutcryError: `argument_invalid`: the payload is not JSON with finite numbers, or another program changed
-                the log. Nothing is written.
+                the log, or a lock of it is held for longer than `file_lock.lock_seconds`. Nothing is written.
         """
         return self.append_all([(event, payload)], sync=sync)[0]
 
@@ -283,16 +284,11 @@ class ChainedLog:
     def _locked(self) -> Iterator[int]:
         with self._thread:
             file = self._opened()
-            try:
-                import fcntl
-            except ModuleNotFoundError:
-                yield file
-                return
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock_descriptor(file, self.path)
             try:
                 yield file
             finally:
-                fcntl.flock(file, fcntl.LOCK_UN)
+                unlock_descriptor(file)
 
     def _opened(self) -> int:
         if self._file is not None and self._owner != os.getpid():

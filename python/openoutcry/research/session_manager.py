@@ -15,6 +15,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.records.chained_log import ChainedLog
+from openoutcry.records.file_lock import lock_file
 from openoutcry.research.finalize import finalize_session
 from openoutcry.research.loop import ResearchLoop
 from openoutcry.research.proposal_requests import Proposer
@@ -219,19 +220,10 @@ def _identity(ledger: Ledger | None) -> str | None:
 @contextmanager
 def _session_lock(workspace: Workspace, session_id: str) -> Iterator[None]:
     """Lock the session against other writers."""
-    with (workspace.journal.parent / f"{session_id}.lock").open("wb") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ModuleNotFoundError:
-            # Windows has no `fcntl`.
-            pass
-        except OSError as error:
-            wanted = "a session that no other process runs is required"
-            raise refusal("argument_invalid", f"{wanted}; received {session_id}, which is running") from error
+    path = workspace.journal.parent / f"{session_id}.lock"
+    with lock_file(path, "a session that no other process runs is required", seconds=0.0):
         yield
-    Path(file.name).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
 
 
 def _check_blobs(recorded: RecordedSession, blobs: Blobs) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import deque
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
 from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.records.file_lock import lock_file
 from openoutcry.records.line_sink import LineSink, check_same_file, lines_of
 from openoutcry.records.run_record import RunRecord
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, RECORD_BYTES, read_bytes
@@ -63,21 +65,12 @@ class Journal:
             self._lock.close()
             raise
 
-    def _acquire_lock(self) -> BinaryIO:
-        """Return the lock file, locked until it is closed."""
-        file = (self._folder / _LOCK).open("wb")
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ModuleNotFoundError:
-            # Windows has no `fcntl`, and runs no untrusted agents.
-            return file
-        except OSError as error:
-            file.close()
-            wanted = "a journal folder that no other process uses is required"
-            raise refusal("argument_invalid", f"{wanted}; received '{self._folder}', which is in use") from error
-        return file
+    def _acquire_lock(self) -> ExitStack:
+        """Return the lock of the folder, held until it is closed."""
+        lock = ExitStack()
+        wanted = "a journal folder that no other process uses is required"
+        lock.enter_context(lock_file(self._folder / _LOCK, wanted, seconds=0.0))
+        return lock
 
     def __enter__(self) -> Journal:
         return self

@@ -80,6 +80,10 @@ def _plan(fields: dict[str, Any], folder: Path) -> Plan:
     for name, url in feeds.items():
         if not _is_http_url(url):
             raise SnapshotError(f"feeds must have http or https URLs; received {shown(url)} for {shown(name)}")
+        # Snapshots publish the URLs of their sources.
+        if "@" in urlsplit(url).netloc:
+            wanted = "feeds must have URLs without user name and password, since snapshots publish them"
+            raise SnapshotError(f"{wanted}; received one with them for {shown(name)}")
     for each in series:
         if not is_market_id(f"kalshi:{each}"):
             raise SnapshotError(f"series must be Kalshi series tickers such as KXIRANSTRIKE; received {shown(each)}")

@@ -20,6 +20,7 @@ from openoutcry.arena.store.tables import records
 from openoutcry.arena.store.write_queue import Writer
 from openoutcry.arena.timestamps import now
 from openoutcry.errors import refusal
+from openoutcry.records.file_lock import lock_file
 
 KEY, FILE, COSIGNATURES, SERVED = "log.key", "arena.sqlite", "cosignatures", "served"
 NO_RATES = b"[]"
@@ -91,17 +92,7 @@ def serving_lock(folder: Path) -> Iterator[None]:
         OpenOutcryError: `argument_invalid`: another process holds the lock.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with os.fdopen(os.open(folder / SERVED, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        try:
-            import fcntl
-        except ModuleNotFoundError:
-            yield
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            wanted = "a folder that no other process serves is required"
-            raise refusal("argument_invalid", f"{wanted}; received '{folder}', which is being served") from error
+    with lock_file(folder / SERVED, "a folder that no other process serves is required", seconds=0.0):
         yield
 
 

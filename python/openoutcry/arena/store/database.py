@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, inspect
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
+from openoutcry.errors import add_note
+from openoutcry.records.file_lock import holder_of, lock_seconds
+
 MIGRATIONS = Path(__file__).with_name("migrations")
+_BUSY_SECONDS = 10.0
+_LOCK = "hashtext('openoutcry.arena')"
+_HOLDER = """
+SELECT 'process ' || pid || ' of the database for ' || coalesce(host(client_addr), 'this machine')
+FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND granted AND datname = current_database() AND pid <> pg_backend_pid() LIMIT 1
+"""
 NEWEST = "0001"
 """The newest schema version in `migrations/versions`."""
 
@@ -87,12 +99,20 @@ class Database:
 def _prepare(connection: Any, _: Any) -> None:
     # Otherwise the driver opens transactions itself, and too late.
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "cache_size=-65536"):
+    busy = round(min(_BUSY_SECONDS, lock_seconds()) * 1000.0)
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={busy}", "cache_size=-65536"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_immediate(connection: Any) -> None:
-    connection.connection.driver_connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.connection.driver_connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        path = Path(connection.engine.url.database)
+        # In the mode of the journal, locks are in the second file.
+        holder = holder_of(path, path.with_name(f"{path.name}-shm"))
+        add_note(error, f"while waiting for the write lock of '{path}', which {holder} holds")
+        raise
 
 
 def _begin(connection: Any) -> None:
@@ -101,4 +121,14 @@ def _begin(connection: Any) -> None:
 
 def _begin_exclusive(connection: Any) -> None:
     # No other process writes, or reads the end of the log, before the commit.
-    connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('openoutcry.arena'))")
+    if connection.exec_driver_sql(f"SELECT pg_try_advisory_xact_lock({_LOCK})").scalar():
+        return
+    holder = connection.exec_driver_sql(_HOLDER).scalar()
+    # A timeout of 0 is none.
+    most = max(1, round(lock_seconds() * 1000.0))
+    waiting = f"SELECT set_config('lock_timeout', '{most}', true), pg_advisory_xact_lock({_LOCK})"
+    try:
+        connection.exec_driver_sql(waiting)
+    except OperationalError as error:
+        add_note(error, f"while waiting for the write lock of the arena; {holder or 'another process'} held it")
+        raise

@@ -35,7 +35,7 @@ class AttackTarget:
     Attributes:
         secret: The text that no attempt may read.
         folder: The agent's folder, with a symbolic link to the data and a hidden file.
-        hidden: The hidden file in the folder.
+        hidden: The hidden paths in the folder, one of which does not exist before `write_output`.
         descriptor: An open file of the harness, inheritable.
     """
 
@@ -62,9 +62,8 @@ class AttackTarget:
         for folder in (self.folder, self._outside, self.folder / "own"):
             folder.mkdir()
         self._data = self._outside / "secret.csv"
-        self.hidden = self.folder / "hidden.csv"
-        for path in (self._data, self.hidden):
-            path.write_text(self.secret)
+        self._make_hidden()
+        self._data.write_text(self.secret)
         # Not every file system supports extended attributes.
         with suppress(OSError):
             os.setxattr(self._data, "user.note", self.secret.encode())
@@ -76,7 +75,12 @@ class AttackTarget:
         self._target = {
             "secret": str(self._data),
             "folder": str(self.folder),
-            "hidden": str(self.hidden),
+            "hidden": str(self.folder / "hidden.csv"),
+            "ledger": str(self.folder / "ledger"),
+            "output": str(self.folder / "out" / "run_ledger.jsonl"),
+            "key": str(self.folder / "season.keys"),
+            "hard_link": str(self.folder / "deep" / "hard.csv"),
+            "created": str(self._created),
             "market": readable_paths.bundled_data()[0],
             "temporary": tempfile.gettempdir(),
             "home": str(Path.home()),
@@ -88,6 +92,21 @@ class AttackTarget:
             **self._decoy(),
             **self._servers(),
         }
+
+    def _make_hidden(self) -> None:
+        """Create what commands hide: data, a ledger, an output folder and a key."""
+        ledger, output, deep = (self.folder / name for name in ("ledger", "out", "deep"))
+        for folder in (ledger, output, deep):
+            folder.mkdir()
+        data, key, self._created = (self.folder / name for name in ("hidden.csv", "season.keys", "record.json"))
+        for path in (data, key, ledger / "00000.jsonl", ledger / "lock", output / "run_ledger.jsonl"):
+            path.write_text(self.secret)
+        os.link(data, deep / "hard.csv")
+        self.hidden = [data, key, ledger, output, self._created]
+
+    def write_output(self) -> None:
+        """Create the output of a run, after its sandbox was set up."""
+        self._created.write_text(self.secret)
 
     def for_attempt(self, name: str, *, in_harness: bool = False) -> dict[str, Any]:
         """Return the target of one attempt, with files of its own to damage.

@@ -136,11 +136,12 @@ def examine(
     selected = set(names)
     chosen = [each for each in attempts() if not selected or each.name in selected]
     with AttackTarget() as target:
-        paths = target.folder, [target.hidden], [FOLDER]
+        paths = target.folder, target.hidden, [FOLDER]
         profile = Profile(*paths, memory_bytes=_MEMORY_BYTES, cpu_seconds=_CPU_SECONDS)
         sandbox = adapt(Sandbox.open(profile, min_tier=Tier.T1, max_tier=max_tier))
         with ExitStack() as exits:
             stage = _Stage(target, sandbox, n_jobs or os.cpu_count() or 1, exits)
+            target.write_output()
             # More threads than servers: most attempts wait.
             threads = exits.enter_context(ThreadPoolExecutor(4 * stage.n_jobs))
             # Slow attempts start first.
@@ -172,6 +173,9 @@ class _Stage:
         command = sandbox.command([os.path.realpath(sys.executable), *bare[1:]])
         self._bare = self._servers(Launch(tuple(bare), dict(os.environ)), exits)
         self._command = self._servers(command, exits)
+        # The sandbox of Python agents is set up before the output exists, too.
+        for each in (self._sandbox, self._heavy):
+            each.script(SCRIPT)
 
     def _servers(self, launch: Launch, exits: ExitStack) -> SimpleQueue[AttemptServer]:
         free: SimpleQueue[AttemptServer] = SimpleQueue()

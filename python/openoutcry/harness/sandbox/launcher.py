@@ -43,6 +43,7 @@ _PATH_RULE = 1
 # Execute, write and read; the other rights apply to folders only.
 _RIGHTS_OF_A_FILE = 1 | 2 | 4
 _SIGKILL = 9
+_NEW_MOUNTS, _READ_ONLY, _BIND, _PRIVATE = 0x20000, 1, 0x1000, 0x4000 | 1 << 18
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -124,6 +125,23 @@ def become(user: int) -> None:
     os.setresuid(user, user, user)
 
 
+def cover(paths: list[str]) -> None:
+    """Cover files and folders by empty ones for this process and its children.
+
+    Only root may, unless it is the root of a container without this right. What cannot be covered stays readable.
+    """
+    if not paths or os.geteuid() != 0 or _libc.unshare(_NEW_MOUNTS) != 0:
+        return
+    # Changes of mounts must not reach the other processes.
+    if _libc.mount(None, b"/", None, _PRIVATE, None) != 0:
+        return
+    for path in paths:
+        if os.path.isdir(path):
+            _libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", _READ_ONLY, b"size=4k")
+        elif os.path.exists(path):
+            _libc.mount(b"/dev/null", os.fsencode(path), None, _BIND, None)
+
+
 def bound_capabilities() -> None:
     """Clear the capability bounding set, so that no program regains privileges."""
     if os.geteuid() != 0:
@@ -195,6 +213,7 @@ def lock(plan: dict[str, Any]) -> None:
         os.setsid()
     if plan["descriptors"]:
         close_descriptors()
+    cover(plan["covered"])
     os.chdir(plan["folder"])
     if plan["limits"]:
         go_first()

@@ -45,9 +45,12 @@ def in_namespaces(bwrap: str, roots: Sequence[str], hidden: Iterable[str], *, al
         if not any(_is_below(root, each) for each in bound):
             command += ["--ro-bind-try", root, root]
             bound.append(root)
+    found = [os.path.realpath(root) for root in roots]
     for path in hidden:
-        # A path that does not exist yet needs no mount: Landlock grants only existing paths.
-        if os.path.exists(path) and any(_is_below(path, os.path.realpath(root)) for root in roots):
+        # A path that does not exist yet needs no mount: Landlock grants only existing paths. The target of a link is a
+        # hidden path of its own.
+        is_mounted = os.path.exists(path) and not os.path.islink(path)
+        if is_mounted and any(_is_below(path, root) for root in found):
             command += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     return [*command, "--chdir", "/", "--"]
 

@@ -19,7 +19,8 @@ class Profile:
 
     Args:
         folder: The agent's folder: its working directory, which it may read.
-        hidden: Files and folders that it may not read, wherever they are, such as the data and the keys of a suite.
+        hidden: Files and folders that it may not read, wherever they are and whether they exist yet, such as the data
+            and the keys of a suite, and the ledger. Their hard links in the folders of the profile are hidden as well.
         readable: Further files and folders that it may read. A Python agent may import modules from there, and a
             command may execute programs there.
         allow_net: Allow outgoing connections, which an agent that calls a language model needs. Report it wherever the

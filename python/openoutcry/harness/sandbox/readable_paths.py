@@ -11,8 +11,9 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
+
+from openoutcry.harness.sandbox.hidden_paths import HiddenPaths
 
 LIST = 1 << 3
 READ = 1 << 2 | LIST
@@ -98,7 +99,7 @@ def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
 
     Each grant is the rights, a folder and names in it.
     """
-    hidden_paths = _HiddenPaths(hidden)
+    hidden_paths = HiddenPaths(hidden)
     granted: list[Grant] = []
     for path, rights in roots:
         found = os.path.realpath(path)
@@ -111,41 +112,7 @@ def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
     return granted
 
 
-class _HiddenPaths:
-    """Hidden paths, compared by device and inode.
-
-    Hard links, mounts and case-insensitive file systems give a file several names. A path that does not exist yet is
-    compared by name.
-    """
-
-    def __init__(self, hidden: Iterable[str]) -> None:
-        self._names = {os.path.realpath(each) for each in hidden}
-        self._found = _identities(self._names)
-        self._above = _identities(str(parent) for each in self._names for parent in Path(each).parents)
-
-    def hides(self, path: str) -> bool:
-        """Return whether a path itself is hidden."""
-        return path in self._names or bool(_identities([path]) & self._found)
-
-    def covers(self, path: str) -> bool:
-        """Return whether a path is hidden or below a hidden one."""
-        return any(self.hides(str(each)) for each in (path, *Path(path).parents))
-
-    def is_within(self, path: str) -> bool:
-        """Return whether a hidden path is below a path."""
-        return bool(_identities([path]) & self._above)
-
-
-def _identities(paths: Iterable[str]) -> set[tuple[int, int]]:
-    found = set()
-    for each in paths:
-        with suppress(FileNotFoundError):
-            status = os.stat(each)
-            found.add((status.st_dev, status.st_ino))
-    return found
-
-
-def _split(folder: str, rights: int, hidden_paths: _HiddenPaths) -> list[Grant]:
+def _split(folder: str, rights: int, hidden_paths: HiddenPaths) -> list[Grant]:
     if rights == LIST or not hidden_paths.is_within(folder):
         return [(rights, *_named(folder))]
     split: list[Grant] = [(LIST, *_named(folder))]

@@ -15,6 +15,7 @@ from typing import Any
 
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import readable_paths
+from openoutcry.harness.sandbox.hidden_paths import hard_links, names_of
 from openoutcry.harness.sandbox.host_features import Host, Tier, this_host
 from openoutcry.harness.sandbox.namespaces import NOBODY, in_namespaces
 from openoutcry.harness.sandbox.profile import Profile
@@ -150,7 +151,10 @@ class Sandbox:
         """Limitations of this sandbox, as sentences."""
         notes = []
         if self.tier is Tier.T1:
-            notes.append("an agent can read all your files, including keys and data, and use the network")
+            text = "an agent can read all your files, including keys and data, and use the network"
+            if os.geteuid() == 0:
+                text += "; paths that the command names or `hidden` lists are covered by mounts, if root may mount"
+            notes.append(text)
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
             notes.append("a command can signal only itself: Landlock scopes signals from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:
@@ -244,6 +248,8 @@ class Sandbox:
             "descriptors": is_active(Protection.DESCRIPTORS),
             "limits": self._limits if is_active(Protection.LIMITS) else {},
             "user": user if is_outside and user != os.geteuid() else None,
+            # Landlock hides them in higher tiers.
+            "covered": [] if is_active(Protection.LANDLOCK) else self._hidden,
             "capabilities": is_active(Protection.CAPABILITIES),
             "landlock": self._landlock(roots) if is_active(Protection.LANDLOCK) else None,
             "seccomp": self._seccomp(is_worker=is_worker) if is_active(Protection.SECCOMP) else None,
@@ -278,9 +284,11 @@ class Sandbox:
     def _folder(self) -> str:
         return str(Path(self.profile.folder).resolve())
 
-    @property
+    @cached_property
     def _hidden(self) -> list[str]:
-        return [*(str(Path(each).resolve()) for each in self.profile.hidden), *readable_paths.bundled_data()]
+        named = [name for each in self.profile.hidden for name in names_of(each)]
+        own = [self._folder, *(str(Path(each).resolve()) for each in self.profile.readable)]
+        return [*named, *hard_links(named, own), *readable_paths.bundled_data()]
 
     @property
     def _limits(self) -> dict[str, int]:

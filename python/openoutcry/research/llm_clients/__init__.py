@@ -1,7 +1,7 @@
 """Clients of language models: Anthropic, OpenAI, Ollama and compatible servers.
 
 `Caller` makes and counts every request; no client retries on its own. Imports `proposal_requests`, `strict_json`,
-`untrusted` and `errors`.
+`untrusted`, `errors` and `arguments`.
 """
 
 from openoutcry.research.llm_clients.cassette import CassetteClient

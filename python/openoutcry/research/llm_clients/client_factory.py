@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from openoutcry.errors import refusal
+from openoutcry.arguments import is_url
+from openoutcry.errors import refusal, without_password
 from openoutcry.research.llm_clients.credentials import credentials_of, key_required
 from openoutcry.research.llm_clients.http_clients import OllamaClient, OpenAICompatibleClient
 from openoutcry.research.llm_clients.http_transport import Transport, check_url
@@ -29,14 +30,15 @@ def build_llm_client(
         OpenOutcryError: `argument_invalid`: the provider is unknown, or its key or the name of the model is missing.
         ModuleNotFoundError: the provider's library is not installed.
     """
-    is_url = isinstance(provider, str) and provider.startswith(("http://", "https://"))
-    if not is_url and provider not in _MODELS:
+    is_server = is_url(provider)
+    if not is_server and provider not in _MODELS:
+        shown = without_password(provider) if isinstance(provider, str) else provider
         wanted = f"a provider of a model must be {', '.join(f'`{name}`' for name in _MODELS)} or a URL"
-        raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
+        raise refusal("argument_invalid", f"{wanted}; received {shown!r}")
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
-        shown = provider if is_url else f"{provider}, such as `{_MODELS[provider]}`"
+        shown = without_password(provider) if is_server else f"{provider}, such as `{_MODELS[provider]}`"
         raise refusal("argument_invalid", f"`model` must be the name of a model of {shown}; received {model!r}")
-    known = credentials_of(provider.rstrip("/") if is_url else provider)
+    known = credentials_of(provider.rstrip("/") if is_server else provider)
     if base_url is not None:
         check_url(base_url)
     base_url = base_url or known.base_url

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from openoutcry.errors import refusal
+from openoutcry.arguments import is_url
+from openoutcry.errors import refusal, without_password
 from openoutcry.research.llm_clients.cassette import CassetteClient
 from openoutcry.research.llm_clients.client_factory import LLM_PROVIDERS, build_llm_client
 from openoutcry.research.proposal_requests import Proposer
@@ -36,11 +37,11 @@ def build_proposer(
     if provider.startswith(_CASSETTE):
         _no_model(provider, model)
         return LLMProposer(CassetteClient(provider.removeprefix(_CASSETTE)), max_tokens, training_cutoff)
-    if provider in LLM_PROVIDERS or provider.startswith(("http://", "https://")):
+    if provider in LLM_PROVIDERS or is_url(provider):
         return LLMProposer(build_llm_client(provider, model), max_tokens, training_cutoff)
     if provider not in ("random", "optuna") and not provider.startswith(_FIXED):
         wanted = f"a provider must be {', '.join(f'`{name}`' for name in _SHOWN)} or a URL"
-        raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
+        raise refusal("argument_invalid", f"{wanted}; received {without_password(provider)!r}")
     _no_model(provider, model)
     if provider.startswith(_FIXED):
         return FixedProposer.from_file(provider.removeprefix(_FIXED))

@@ -33,6 +33,62 @@ def hidden_in_folder(target: Target) -> str:
     return open_data({"secret": target["hidden"]})
 
 
+def ledger_returns(target: Target) -> str:
+    """Read the returns in a ledger inside the agent's folder."""
+    return open_data({"secret": f"{target['ledger']}/00000.jsonl"})
+
+
+def ledger_lock(target: Target) -> str:
+    """Lock a ledger inside the agent's folder, so that no run can be recorded."""
+    descriptor = os.open(f"{target['ledger']}/lock", os.O_RDONLY)
+    try:
+        # A shared lock, since attempts run concurrently, keeps out a writer as well.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    finally:
+        os.close(descriptor)
+    return "locked"
+
+
+def output_in_folder(target: Target) -> str:
+    """Read the run list in an output folder inside the agent's folder."""
+    return open_data({"secret": target["output"]})
+
+
+def key_in_folder(target: Target) -> str:
+    """Read the keys of a sealed suite inside the agent's folder."""
+    return open_data({"secret": target["key"]})
+
+
+def hidden_hard_link(target: Target) -> str:
+    """Open a hard link in the agent's folder to a hidden file."""
+    return open_data({"secret": target["hard_link"]})
+
+
+def created_output(target: Target) -> str:
+    """Read an output that was written into the agent's folder during the run."""
+    return open_data({"secret": target["created"]})
+
+
+def left_behind(target: Target) -> str:
+    """Read the ledger from a process that outlives its parent."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            with open(writer, "wb") as pipe:
+                try:
+                    pipe.write(content(f"{target['ledger']}/00000.jsonl"))
+                except OSError as error:
+                    pipe.write(f"{error.errno}".encode())
+        os._exit(0)
+    os.close(writer)
+    os.wait()
+    with open(reader, "rb") as pipe:
+        text = pipe.read()
+    if text.isdigit():
+        raise OSError(int(text), os.strerror(int(text)))
+    return f"read {text[:40]!r}"
+
+
 def bundled_market(target: Target) -> str:
     """Open a market bundled with the package."""
     return f"read {len(content(target['market']))} bytes"
