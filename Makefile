@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PHONY: help demo build wasm test test-full test-train test-everywhere test-javascript test-verifiers-next $(STAGES)
 .PHONY: lint-rust lint-python lint-built test-crates test-instructions
-.PHONY: format packages bench instructions platforms pins clean
+.PHONY: format licences packages bench instructions platforms pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,8 @@ lint: $(VENV)/.maturin ## Check format, lints, types, the stub, layers, sizes an
 
 lint-rust: dist/.built
 	scripts/cargo-lint
+	$(BIN)/python scripts/dependency_rules.py
+	$(BIN)/python scripts/licences.py --check
 
 lint-python: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -133,6 +135,9 @@ format: $(VENV)/.dev ## Format the code and apply automatic fixes
 
 platforms: ## Test that records and scores are equal in every profile, CPU target and with musl
 	scripts/platforms
+
+licences: ## Rewrite the licence texts of the linked crates (after a change of a Cargo.lock)
+	$(PYTHON) scripts/licences.py
 
 pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 	$(PYTHON) scripts/pins.py
