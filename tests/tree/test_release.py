@@ -103,7 +103,7 @@ def test_all_files_and_targets_of_a_workflow_exist() -> None:
     missing = {each for each in named if not (ROOT / each).exists()}
     assert missing == (set() if NPM.exists() else {"scripts/wasm", "rust/wasm/npm"})
     made = set(re.findall(r"\bmake ([a-z-]+)$", "\n".join(texts().values()), re.MULTILINE))
-    assert made == {"build", "test-javascript"}
+    assert made == {"build", "fuzz", "test-javascript"}
     assert all(f"\n{each}:" in (ROOT / "Makefile").read_text(encoding="utf-8") for each in made)
 
 

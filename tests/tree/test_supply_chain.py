@@ -171,7 +171,9 @@ def test_a_planted_tag_is_found(action: str) -> None:
 def test_the_security_policy_names_existing_tests_pages_and_targets() -> None:
     # GitHub finds it in `.github`, at the top or in `docs`.
     text = (ROOT / ".github" / "SECURITY.md").read_text(encoding="utf-8")
-    paths = re.findall(r"`(tests/[\w/.]+)`", text) + [f".github/{path}" for path in re.findall(r"\((\.\./[^)#]+)", text)]
+    paths = re.findall(r"`(tests/[\w/.]+)`", text) + [
+        f".github/{path}" for path in re.findall(r"\((\.\./[^)#]+)", text)
+    ]
     assert len(paths) > 10
     assert [path for path in paths if not (ROOT / path).exists()] == []
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -10,7 +10,9 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,11 @@ SUFFIXES = (".json", ".npz")
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _TEXTS = ("format", "fingerprint", "name", "source")
 _LISTS = ("dates", "symbols", "notices", "news", "fundamentals", "columns")
+# numpy and zipfile raise these for a damaged archive: of its index, of compressed data, or of the header of an array.
+_DAMAGES = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError,
+    SyntaxError, TypeError, ValueError, TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Path:
@@ -153,10 +160,12 @@ def _one_nan(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     known = {*TABLES, "risk_free", "periods_per_year", "fundamentals"}
+    # numpy leaves a file open that is no archive.
+    content = io.BytesIO(path.read_bytes())
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except _DAMAGES as error:
         raise refusal("field_unparsable", f"the numbers of a snapshot are required; received {path.name}") from error
     if not {"close", "periods_per_year", "fundamentals"} <= set(arrays) <= known:
         raise refusal("unknown_column", f"columns must be among {', '.join(sorted(known))}; received {path.name}")
@@ -166,7 +175,7 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 def _manifest(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise refusal("field_unparsable", f"the manifest of a snapshot is required; received {path.name}") from error
     is_manifest = (
         isinstance(manifest, dict)
