@@ -169,6 +169,10 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise refusal("field_unparsable", f"the numbers of a snapshot are required; received {path.name}") from error
     if not {"close", "periods_per_year", "fundamentals"} <= set(arrays) <= known:
         raise refusal("unknown_column", f"columns must be among {', '.join(sorted(known))}; received {path.name}")
+    # numpy returns the bytes of a member that is no array.
+    is_numeric = all(isinstance(each, np.ndarray) and each.dtype.kind in "biuf" for each in arrays.values())
+    if not is_numeric or arrays["periods_per_year"].shape != ():
+        raise refusal("field_unparsable", f"arrays of numbers are required in a snapshot; received {path.name}")
     return arrays
 
 
