@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PHONY: help demo build wasm test test-full test-train test-everywhere test-javascript test-verifiers-next $(STAGES)
 .PHONY: lint-rust lint-python lint-built test-crates test-instructions fuzz sanitize
-.PHONY: format licences packages bench instructions platforms pins clean
+.PHONY: format licences reproducible packages bench instructions platforms pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -135,6 +135,10 @@ packages: $(VENV)/.dev $(VENV)/.built ## Build wheels, sdist and crates; test ea
 
 bench: build ## Measure the speed of the engine against numpy
 	$(BIN)/openoutcry bench
+
+# Not part of `test`: it compiles the engine twice.
+reproducible: $(VENV)/.maturin ## Build the wheel twice in different folders and compare the bytes
+	PATH="$(BIN):$$PATH" scripts/reproducible
 
 instructions: ## Count instructions per step and compare with their bounds (needs valgrind)
 	$(PYTHON) scripts/instructions

@@ -1,4 +1,4 @@
-//! Mutational fuzzing of every reader of untrusted bytes, on the stable toolchain.
+//! Mutational fuzzing of every reader of untrusted bytes, on stable Rust.
 //!
 //! No input may panic, take more than a second or more than 256 MiB, or break a property of its reader. The parent
 //! process runs each reader in a child, so that a stack overflow, an abort or an endless loop is found too; it
@@ -26,9 +26,11 @@ use readers::{PLANTED, READERS, Reader};
 /// Inputs of each reader without `OPENOUTCRY_FUZZ_SECONDS`.
 const N_INPUTS: u64 = 1500;
 const SEED: u64 = 20_260_101;
-/// The longest that an input may take. A slower one is tried again, because the machine may have been busy.
+/// The longest that an input may take.
+///
+/// A slower one is tried again, because the machine may have been busy.
 const LONGEST: Duration = Duration::from_secs(1);
-/// The parent ends a child that has been at one input for this long.
+/// The parent ends a child that has been at one input for so long.
 const STALLED: Duration = Duration::from_secs(20);
 const MOST_FINDINGS: usize = 10;
 /// The first input of a child, and the file to which it writes its progress.
@@ -103,7 +105,9 @@ fn timed(reader: &Reader, bytes: &[u8]) -> bool {
     accepted
 }
 
-/// Runs a reader on the inputs from index `first` on, and writes each index before its input.
+/// Runs a reader on the inputs from index `first` on.
+///
+/// Writes each index before its input is read.
 fn run_child(reader: &Reader, first: u64, progress: &Path) {
     let corpus = corpus(reader);
     let mut progress = File::create(progress).expect("a progress file");
@@ -130,7 +134,9 @@ fn run_child(reader: &Reader, first: u64, progress: &Path) {
     );
 }
 
-/// Runs a reader in children until its budget is used, saves each failing input, and returns the findings.
+/// Runs a reader in children until its budget is used, and returns the findings.
+///
+/// Saves each failing input.
 fn findings(reader: &Reader, most: usize) -> Vec<String> {
     let folder = folder(reader);
     fs::create_dir_all(&folder).expect("a folder for findings");
@@ -149,7 +155,7 @@ fn findings(reader: &Reader, most: usize) -> Vec<String> {
     found
 }
 
-/// Runs a child from an input on; returns the index and the fault of the input that it failed at.
+/// Runs a child from an input on, and returns the index and fault of a failure.
 fn failure(reader: &Reader, folder: &Path, first: u64) -> Option<(u64, String)> {
     // Several runs at a time do not share a file.
     let [progress, errors] = ["progress", "errors"].map(|name| folder.join(format!("{}.{name}", process::id())));

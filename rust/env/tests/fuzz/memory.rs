@@ -1,4 +1,4 @@
-//! An allocator that refuses memory above a limit, so that a reader cannot exhaust the machine.
+//! An allocator that refuses memory above a limit.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe to write; this one counts and hands on")]
 
@@ -14,7 +14,7 @@ struct Limited;
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the most live bytes since the last call, and starts again from the live bytes.
+/// Returns the most live bytes since the last call.
 pub fn peak() -> usize {
     PEAK.swap(LIVE.load(Ordering::Relaxed), Ordering::Relaxed)
 }

@@ -1,4 +1,6 @@
-//! Inputs: the corpus itself, then mutations of it. An input is a function of seed and index alone.
+//! Inputs: the corpus itself, then mutations of it.
+//!
+//! An input is a function of seed and index alone.
 
 /// Longest input in bytes.
 const LONGEST: usize = 16 << 10;
@@ -25,7 +27,7 @@ const NUMBERS: [&str; 16] = [
 ];
 /// Brackets in a row, to nest values deeply.
 const DEEP: usize = 2000;
-/// Words of all formats: names of members matter less than their types, which these change.
+/// Words of all formats, which change the types of values.
 const WORDS: [&str; 24] = [
     "null",
     "true",

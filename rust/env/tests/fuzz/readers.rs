@@ -1,4 +1,6 @@
-//! The readers of untrusted bytes: each returns whether it accepts an input, and panics if a property fails.
+//! The readers of untrusted bytes.
+//!
+//! Each returns whether it accepts an input, and panics if a property fails.
 
 use std::hint::black_box;
 use std::str;
@@ -57,7 +59,9 @@ fn recursion(depth: usize) -> usize {
     black_box(depth + recursion(black_box(depth + 1)))
 }
 
-/// Calls `read` with the text of the bytes; other bytes are refused before any reader.
+/// Calls `read` with the text of the bytes.
+///
+/// Other bytes are refused before any reader.
 fn text(bytes: &[u8], read: impl Fn(&str) -> bool) -> bool {
     str::from_utf8(bytes).is_ok_and(read)
 }
