@@ -19,6 +19,7 @@ TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 psutil==7.2.2
 PUFFER := pufferlib-core==3.0.23
 # A pre-release in the bound lets pip install pre-releases of this package; `--pre` would apply to all dependencies.
 VERIFIERS := verifiers>=0.4.1.dev0
+FUZZ_SECONDS ?= 20
 # The pins were resolved on Python 3.11.2, Debian's. On an older Python, pip resolves the versions.
 PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sys.version_info >= (3, 11) else "")')
 
@@ -31,8 +32,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build wasm test test-full test-train test-everywhere test-javascript test-verifiers-next $(STAGES)
-.PHONY: lint-rust lint-python lint-built test-crates test-instructions
-.PHONY: format packages bench instructions platforms pins clean
+.PHONY: lint-rust lint-python lint-built test-crates test-instructions fuzz sanitize
+.PHONY: format licences reproducible packages bench instructions platforms pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -47,8 +48,9 @@ test: ## Run every test and check, as CI does
 	@scripts/install-system tests
 	@MAKE='$(MAKE)' scripts/stages $(STAGES)
 
-test-full: ## Run every test with the full number of random cases
+test-full: ## Run every test with the full number of random cases, and fuzz each reader for two minutes
 	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=120
 
 # Building the extension takes minutes on one core, so the wheel's build is reused; pip and mypy use one core only.
 lint: $(VENV)/.maturin ## Check format, lints, types, the stub, layers, sizes and words
@@ -57,6 +59,8 @@ lint: $(VENV)/.maturin ## Check format, lints, types, the stub, layers, sizes an
 
 lint-rust: dist/.built
 	scripts/cargo-lint
+	$(BIN)/python scripts/dependency_rules.py
+	$(BIN)/python scripts/licences.py --check
 
 lint-python: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -72,6 +76,15 @@ test-rust: ## Test the crates
 
 test-crates:
 	cargo test --workspace --locked --quiet
+
+# `make test` gives each reader a fixed number of inputs.
+fuzz: $(VENV)/.dev $(VENV)/.built ## Fuzz each reader of untrusted bytes for FUZZ_SECONDS (20)
+	OPENOUTCRY_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --profile fuzz --locked --quiet --package openoutcry --test fuzz
+	OPENOUTCRY_FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) $(PARALLEL) --dist load tests/fuzz
+
+# Not part of `test`: Miri and the address sanitizer need a nightly toolchain.
+sanitize: ## Run the tests of unsafe code under Miri and the address sanitizer (needs nightly Rust)
+	scripts/sanitize
 
 test-instructions:
 	@if command -v valgrind >/dev/null; then $(PYTHON) scripts/instructions; \
@@ -123,6 +136,10 @@ packages: $(VENV)/.dev $(VENV)/.built ## Build wheels, sdist and crates; test ea
 bench: build ## Measure the speed of the engine against numpy
 	$(BIN)/openoutcry bench
 
+# Not part of `test`: it compiles the engine twice.
+reproducible: $(VENV)/.maturin ## Build the wheel twice in different folders and compare the bytes
+	PATH="$(BIN):$$PATH" scripts/reproducible
+
 instructions: ## Count instructions per step and compare with their bounds (needs valgrind)
 	$(PYTHON) scripts/instructions
 
@@ -133,6 +150,9 @@ format: $(VENV)/.dev ## Format the code and apply automatic fixes
 
 platforms: ## Test that records and scores are equal in every profile, CPU target and with musl
 	scripts/platforms
+
+licences: ## Rewrite the licence texts of the linked crates (after a change of a Cargo.lock)
+	$(PYTHON) scripts/licences.py
 
 pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 	$(PYTHON) scripts/pins.py

@@ -39,6 +39,8 @@ NEEDED = (
     ".dist-info/entry_points.txt",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",
+    ".dist-info/licenses/rust/python/LICENSE-THIRD-PARTY",
+    ".dist-info/licenses/rust/wasm/LICENSE-THIRD-PARTY",
 )
 # Built by `scripts/wasm`; a wheel built without it has neither.
 ENGINE = ("openoutcry/report/engine/engine.js", "openoutcry/report/engine/engine.wasm.gz")

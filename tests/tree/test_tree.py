@@ -136,7 +136,9 @@ def test_every_python_function_is_short() -> None:
 
 
 def test_no_text_file_has_a_carriage_return() -> None:
-    ours = {name: text for name, text in TEXTS.items() if not name.startswith("tests/data/formats/")}
+    ours = {
+        name: text for name, text in TEXTS.items() if not name.startswith(("tests/data/formats/", "tests/fuzz/corpus/"))
+    }
     assert [name for name, text in ours.items() if "\r" in text] == []
 
 
@@ -159,7 +161,7 @@ def test_the_minimum_rust_version_is_stated_once() -> None:
 
 def test_both_licences_are_here_and_ship() -> None:
     assert PROJECT["license"] == CARGO["package"]["license"] == "MIT OR Apache-2.0"
-    assert PROJECT["license-files"] == ["LICENSE-MIT", "LICENSE-APACHE"]
+    assert PROJECT["license-files"][:2] == ["LICENSE-MIT", "LICENSE-APACHE"]
     assert TEXTS["LICENSE-MIT"].startswith("MIT License")
     assert "Apache License\n                           Version 2.0, January 2004" in TEXTS["LICENSE-APACHE"]
 

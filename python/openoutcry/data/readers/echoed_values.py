@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+import numpy as np
+
 from openoutcry.errors import OpenOutcryError
 
 _Given = ParamSpec("_Given")
@@ -17,12 +19,16 @@ _LONG = re.compile(rf"(\S{{{_LONGEST}}})\S{{20,}}")
 
 
 def shortening(read: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
-    """Return a reader with refusals that repeat only the start of a long value."""
+    """Return a reader with refusals that repeat only the start of a long value.
+
+    Numbers near the limits of floats may overflow in a check, which then sees infinity: that warns of nothing.
+    """
 
     @wraps(read)
     def reading(*args: _Given.args, **kwargs: _Given.kwargs) -> _Found:
         try:
-            return read(*args, **kwargs)
+            with np.errstate(over="ignore", divide="ignore"):
+                return read(*args, **kwargs)
         except OpenOutcryError as error:
             # In place: the refusal keeps its slug and its questions.
             error.args = (short(str(error)),)

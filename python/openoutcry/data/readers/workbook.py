@@ -13,7 +13,8 @@ from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import OpenOutcryError, refusal
 
 _DAMAGES = (
-    AttributeError, EOFError, KeyError, OSError, SyntaxError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
+    AttributeError, EOFError, LookupError, OSError, OverflowError, SyntaxError, TypeError, ValueError,
+    zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 _THREE_DIGITS = re.compile(r"-?[1-9]\d{0,2}\.\d{3}", re.ASCII)

@@ -12,6 +12,7 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,12 @@ SUFFIXES = (".json", ".npz")
 # The earliest time of a zip entry: a snapshot must not depend on the clock.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _TEXTS = ("format", "fingerprint", "name", "source")
-_DAMAGED = (
-    *(ValueError, EOFError, AttributeError, KeyError, NotImplementedError, RuntimeError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error),
-)
 _LISTS = ("dates", "symbols", "notices", "news", "fundamentals", "columns")
+# numpy and zipfile raise these for a damaged archive: of its index, of compressed data, or of the header of an array.
+_DAMAGES = (
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError,
+    SyntaxError, TypeError, ValueError, TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Path:
@@ -162,19 +164,25 @@ def _one_nan(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     known = {*TABLES, "risk_free", "periods_per_year", "fundamentals"}
-    try:
-        with open_file(path, "the numbers of a snapshot", "field_unparsable") as file:
+    # numpy leaves a file open that is no archive: it gets an open one.
+    with open_file(path, "the numbers of a snapshot", "field_unparsable") as file:
+        try:
             with zipfile.ZipFile(file) as archive:
                 check_entries(archive, path.stat().st_size, path)
             file.seek(0)
             with np.load(file, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
-    except OpenOutcryError:
-        raise
-    except _DAMAGED as error:
-        raise refusal("field_unparsable", f"the numbers of a snapshot are required; received {path.name}") from error
+        except OpenOutcryError:
+            raise
+        except _DAMAGES as error:
+            message = f"the numbers of a snapshot are required; received {path.name}"
+            raise refusal("field_unparsable", message) from error
     if not {"close", "periods_per_year", "fundamentals"} <= set(arrays) <= known:
         raise refusal("unknown_column", f"columns must be among {', '.join(sorted(known))}; received {path.name}")
+    # numpy returns the bytes of a member that is no array.
+    is_numeric = all(isinstance(each, np.ndarray) and each.dtype.kind in "biuf" for each in arrays.values())
+    if not is_numeric or arrays["periods_per_year"].shape != ():
+        raise refusal("field_unparsable", f"arrays of numbers are required in a snapshot; received {path.name}")
     return arrays
 
 
@@ -183,7 +191,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(read_bytes(path, MAX_BYTES, "a manifest", "field_unparsable"))
     except OpenOutcryError:
         raise
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise refusal("field_unparsable", f"the manifest of a snapshot is required; received {path.name}") from error
     is_manifest = (
         isinstance(manifest, dict)
