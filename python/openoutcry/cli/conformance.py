@@ -61,11 +61,11 @@ SEED = typer.Option(
     show_default=False,
 )
 _MARKS = {
-    "passed": "[green]✓[/green]",
-    "failed": "[bold red]✗[/bold red]",
-    "not_applicable": "[dim]—[/dim]",
-    "not_claimed": "[dim]—[/dim]",
-    "not_run": "[dim]·[/dim]",
+    "passed": ("✓", "green"),
+    "failed": ("✗", "bold red"),
+    "not_applicable": ("—", "dim"),
+    "not_claimed": ("—", "dim"),
+    "not_run": ("·", "dim"),
 }
 _WHY = {
     "not_applicable": "not applicable to this kind of agent",
@@ -237,7 +237,7 @@ def _show_finding(console: Console, found: Finding) -> None:
     took = f"{found.n_answers} answers, " if found.n_answers > 1 else ""
     detail = _WHY.get(found.state) or f"{took}{_seconds(found.seconds)}"
     reason = f"{plain(found.wanted, 100)}  {detail}", "dim"
-    line = Text.assemble(f"{_MARKS[found.state]} {plain(found.check)}  ", reason)
+    line = Text.assemble(_MARKS[found.state], f" {plain(found.check)}  ", reason)
     console.print(line, highlight=False, soft_wrap=True)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import add_note, refusal
@@ -161,14 +162,14 @@ def _table(found: Examination) -> Table:
     for row in found.rows:
         if row.attempt.group != group:
             group = row.attempt.group
-            table.add_row(f"[bold]{group}[/bold]")
-        without = "succeeds" if row.control is not None else "[dim]fails[/dim]"
+            table.add_row(Text(group, "bold"))
+        without = Text("succeeds") if row.control is not None else Text("fails", "dim")
         table.add_row(plain(row.attempt.text, 100), without, _cell(row.worker), _cell(row.command))
     return table
 
 
-def _cell(finding: Finding | None) -> str:
+def _cell(finding: Finding | None) -> Text:
     if finding is None:
-        return "[dim]—[/dim]"
-    text = f"[{_STYLES[finding.state]}]{finding.state}[/]"
-    return text if finding.state in {"stopped", "known"} else f"{text} {plain(finding.text)}"
+        return Text("—", "dim")
+    state = (finding.state, _STYLES[finding.state])
+    return Text.assemble(state, "" if finding.state in {"stopped", "known"} else f" {plain(finding.text)}")

@@ -170,7 +170,9 @@ def run(
     console = Console(stderr=True)
 
     def show(text: object) -> None:
-        console.out(text, highlight=False)
+        # Several lines of an agent's standard error arrive as one text.
+        for line in str(text).splitlines():
+            console.out(line, highlight=False)
 
     # Private before the keys are read.
     with exit_on_agent_fault(), private_process(), _progress(console) as bar:

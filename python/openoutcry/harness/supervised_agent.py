@@ -117,7 +117,7 @@ class SupervisedAgent(Session):
     def _check_form(self, answer: Answer) -> None:
         try:
             read_decision(answer.text)
-        except (OpenOutcryError, UnicodeEncodeError) as error:
+        except OpenOutcryError as error:
             self._on_fault(AgentError("malformed", str(error)), self._n_observations - 1)
 
     def _hold(self, fault: AgentError) -> Answer:

@@ -191,9 +191,10 @@ def settings(row: Row) -> dict[str, Any]:
 
 
 # A stored text must also be a hold when its record is replayed, so a valid decision in the wrong place is not stored.
-# A lone surrogate cannot be stored.
 def _is_hold(text: str) -> bool:
     try:
+        # A lone surrogate cannot be stored.
+        text.encode()
         native.read_decision(text)
     except OpenOutcryError:
         return True

@@ -50,8 +50,6 @@ def decision_error(answer: str, symbols: Collection[str]) -> str | None:
     """
     try:
         decision = json.loads(native.read_decision(answer))
-    except UnicodeEncodeError as error:
-        return f"bad_json: a decision must be one JSON object; received a text with a lone surrogate: {error.reason}"
     except native.OpenOutcryError as error:
         return f"{error}{_hint(answer, str(error))}"
     named = Counter(order["symbol"] for order in decision["orders"])

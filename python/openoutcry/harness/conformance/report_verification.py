@@ -56,7 +56,7 @@ def read_report(text: str) -> dict[str, Any]:
     """
     try:
         report = json.loads(native.canonicalize(text))
-    except (native.OpenOutcryError, UnicodeEncodeError) as error:
+    except native.OpenOutcryError as error:
         raise _refused(ascii_excerpt(str(error))) from error
     schema = json.loads(native.CONFORMANCE_REPORT_SCHEMA)
     if wrong := first_schema_error(report, schema, schema):
