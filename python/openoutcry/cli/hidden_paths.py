@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,9 @@ def hidden_paths(context: typer.Context) -> list[Path]:
     """Return all paths that an agent of a command may not read.
 
     These are the files and folders that the command line names, whether they exist yet or not, except the agent itself:
-    markets, suites, keys, records and their journals, reports, the ledger, other outputs. So are those that variables
-    of this package name, the ledger of the user and the cache of markets. A folder that contains the agent's folder
+    markets, suites, keys, records and their journals, reports, the ledger, other outputs. So are those that the shell
+    connects to standard input, output and error, those that variables of this package name, the ledger of the user and
+    the cache of markets. A folder that contains the agent's folder
     cannot be hidden; its files of this package are.
     """
     found = dict.fromkeys(each.absolute() for each in _named(context.params))
@@ -46,6 +49,7 @@ def _named(params: dict[str, Any]) -> Iterator[Path]:
         yield from (each for each in values if isinstance(each, Path) and str(each) != "-")
         if name in SOURCES:
             yield from (Path(each) for each in values if isinstance(each, str) and _is_path(each))
+    yield from _redirected()
     yield default_folder()
     if (cache := market_cache.folder()) is not None:
         yield cache
@@ -54,6 +58,14 @@ def _named(params: dict[str, Any]) -> Iterator[Path]:
         path = Path(text.removeprefix("@"))
         if name.startswith(_OWN) and text and _exists(path):
             yield path
+
+
+def _redirected() -> Iterator[Path]:
+    """Yield the files of standard input, output and error, such as keys for `-`."""
+    for descriptor in range(3):
+        with suppress(OSError):
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                yield Path(f"/proc/self/fd/{descriptor}").readlink()
 
 
 def _is_path(text: str) -> bool:
