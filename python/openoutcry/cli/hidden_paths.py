@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,15 @@ from openoutcry.data import market_cache
 from openoutcry.data.snapshots.snapshot_files import SUFFIXES
 from openoutcry.ledger.jsonl_view import NAME as RUN_LIST
 from openoutcry.ledger.ledger_store import default_folder, files_of
+from openoutcry.ledger.sqlite_index import NAME as INDEX
 from openoutcry.scoring.evaluation_journal import journal_of
 
 SOURCES = ("source", "data", "public_key")
 """Parameters of commands with agents that are texts and may name files; those of type `Path` need no list."""
 
 _OWN = "OPENOUTCRY_"
-_CACHE = "*.entry"
+_OTHERS = ("*.entry", "*.part", f"{INDEX}.*")
+"""Entries of the cache, and what a killed or running process has not renamed yet."""
 
 
 def hidden_paths(context: typer.Context) -> list[Path]:
@@ -82,14 +85,15 @@ def _exists(path: Path) -> bool:
 
 
 def _with(path: Path) -> list[Path]:
-    """Return what belongs to a file: the other file of a snapshot, the journal."""
-    if path.suffix in SUFFIXES:
-        return [journal_of(path), *(path.with_suffix(suffix) for suffix in SUFFIXES)]
-    return [journal_of(path)]
+    """Return what belongs to a file: the other file of a snapshot, the journal, parts of a killed process."""
+    name = escape(path.name)
+    found = [journal_of(path), *path.parent.glob(f"{name}.*.part"), *path.parent.glob(f".{name}.*")]
+    return found + [path.with_suffix(suffix) for suffix in SUFFIXES if path.suffix in SUFFIXES]
 
 
 def _files_in(folder: Path) -> list[Path]:
     """Return the files of this package in a folder that contains the agent's folder."""
     manifests = [path for path in folder.glob("*.json") if path.with_suffix(".npz").is_file()]
     snapshots = [path.with_suffix(suffix) for path in manifests for suffix in SUFFIXES]
-    return [*files_of(folder), folder / RUN_LIST, *folder.glob(_CACHE), *snapshots]
+    others = [path for pattern in _OTHERS for path in folder.glob(pattern)]
+    return [*files_of(folder), folder / RUN_LIST, *others, *snapshots]
