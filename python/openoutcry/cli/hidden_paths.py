@@ -85,7 +85,10 @@ def _exists(path: Path) -> bool:
 
 
 def _with(path: Path) -> list[Path]:
-    """Return what belongs to a file: the other file of a snapshot, the journal, parts of a killed process."""
+    """Return the companions of a file.
+
+    These are the other file of a snapshot, the journal, and parts that a killed process left.
+    """
     name = escape(path.name)
     found = [journal_of(path), *path.parent.glob(f"{name}.*.part"), *path.parent.glob(f".{name}.*")]
     return found + [path.with_suffix(suffix) for suffix in SUFFIXES if path.suffix in SUFFIXES]
