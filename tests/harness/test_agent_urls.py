@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.audits.contamination import check
+from openoutcry.cli import main
 from openoutcry.cli.commands import app
 from openoutcry.errors import without_password
 from openoutcry.harness import CommandAgent, connect
@@ -104,6 +105,30 @@ def test_a_refused_command_repeats_no_password(name: str, command: list[str]) ->
     made = CliRunner().invoke(app, [*command, name, "--timeout", "0.1", "--start-timeout", "0.1"])
     assert made.exit_code != 0
     assert SECRET not in f"{made.output}{made.exception}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "URL"],
+        ["run", "--data", "URL", "--agent", "momentum"],
+        ["run", "--agent", "momentum", "--timeout", "URL"],
+        ["suite", "run", "URL", "--agent", "momentum", "--record", "x.json"],
+        ["score", "URL"],
+    ],
+)
+def test_a_url_in_the_wrong_place_is_refused_without_its_password(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"http://user:{SECRET}@127.0.0.1:8000"
+    monkeypatch.setattr("sys.argv", ["openoutcry", *(url if word == "URL" else word for word in words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    text = capsys.readouterr().err
+    assert SECRET not in text
+    assert "user" not in text
+    assert text.startswith("error: ")
 
 
 def test_a_run_with_a_password_writes_it_nowhere(
