@@ -31,6 +31,9 @@ SETTINGS = {
     "bans": {"multiple-versions": "deny", "wildcards": "deny", "allow-wildcard-paths": True},
     "sources": {"unknown-registry": "deny", "unknown-git": "deny"},
 }
+# Other forms, such as ranges of versions and `wrappers`, would be rules that match nothing here.
+CRATES = {"deny": "a name", "skip": "a name or `name@version`"}
+ROWS = {"deny": r"[\w-]+", "skip": r"[\w-]+(@\d+(\.\d+){0,2})?"}
 TOKEN = re.compile(r"\(|\)|[^\s()]+")
 
 Table = dict[str, Any]
@@ -65,11 +68,16 @@ def is_allowed(expression: str, allowed: set[str]) -> bool:
             del tokens[:2]
         return token in allowed
 
-    return alternatives()
+    try:
+        # What is left follows an operator in another form, such as `and`.
+        return alternatives() and not tokens
+    except IndexError:
+        return False
 
 
 def unknown_rules(rules: Table) -> list[str]:
     """Return the rules that this script does not apply as they are set."""
+    bans = rules.get("bans", {})
     found = [
         f"{RULES}: [{table}] {key} must be a rule that scripts/dependency_rules.py knows"
         for table, keys in rules.items()
@@ -81,6 +89,12 @@ def unknown_rules(rules: Table) -> list[str]:
         for table, wanted in SETTINGS.items()
         for key, value in wanted.items()
         if rules.get(table, {}).get(key) != value
+    ]
+    found += [
+        f"{RULES}: [bans] {key} must have rows of `crate`, {form}, and `reason`; received {row}"
+        for key, form in CRATES.items()
+        for row in bans.get(key, [])
+        if not (isinstance(row, dict) and set(row) == {"crate", "reason"} and re.fullmatch(ROWS[key], row["crate"]))
     ]
     return found
 
@@ -140,6 +154,9 @@ def main() -> int:
             sys.stdout.write(
                 f"{package.lock}: licences not checked, because cargo's registry lacks some of its crates\n"
             )
+        except SystemExit as refused:
+            # A planted crate: the faults of the lock file say more.
+            found.append(str(refused))
     sys.stderr.writelines(f"{each}\n" for each in found)
     return bool(found)
 

@@ -10,6 +10,7 @@ from openoutcry.openoutcry_py import readable_message
 
 # With a slash missing, a URL still shows a password.
 _START = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:/+")
+_CREDENTIALS = re.compile(r"(:/+)[^\s/?#]*@")
 
 
 def refusal(slug: str, message: str) -> OpenOutcryError:
@@ -55,6 +56,11 @@ def without_password(url: str) -> str:
     if not _is_host_and_port(authority[end + 1 :]):
         end = rest.rfind("@")
     return url[: start.end()] + rest[end + 1 :]
+
+
+def without_passwords(text: str) -> str:
+    """Return a message without the user names and passwords of URLs in it."""
+    return _CREDENTIALS.sub(r"\1", text)
 
 
 def _is_host_and_port(authority: str) -> bool:

@@ -161,3 +161,15 @@ def test_an_agent_with_malformed_decisions_is_not_judged(folder: Path) -> None:
     )
     assert "named: decisions that defaulted to hold: 63 malformed" in result.output
     assert "sh nonsense.sh cannot be judged" in result.output
+
+
+def test_an_agent_that_never_trades_has_a_picture_and_no_contamination(folder: Path) -> None:
+    """An error exits with code 1, which means contamination; its differences are all 0."""
+    result = run("--agent", "hold-cash", *SMALL, "--picture", "arms.svg")
+    assert result.exit_code == 0, result.output
+    ElementTree.parse(folder / "arms.svg")
+
+
+def test_a_picture_that_cannot_be_written_exits_with_2(folder: Path) -> None:
+    (folder / "arms.svg").symlink_to(folder / "no" / "folder.svg")
+    assert run("--agent", "hold-cash", *SMALL, "--picture", "arms.svg").exit_code == 2

@@ -118,6 +118,31 @@ def test_files_in_a_folder_around_the_agent_are_hidden(folder: Path) -> None:
     assert {"00003.jsonl", "00004.jsonl"} <= collected(ledger_dir=Path())
 
 
+def test_parts_of_a_killed_process_are_hidden(folder: Path) -> None:
+    """A killed run leaves its complete record under another name, and the next run may continue it."""
+    left = ["[a].json.0f3a.part", ".[a].json.77"]
+    around = ["index.sqlite.77.tmp", "tmp0f3a.part"]
+    for name in (*left, *around, "a.json.0f3a.part", "own.csv"):
+        (folder / name).touch()
+    assert set(left) <= collected(record=Path("[a].json"))
+    assert set(around) <= collected(ledger_dir=Path())
+    assert not collected(record=Path("[a].json"), ledger_dir=Path("ledger")) & {"a.json.0f3a.part", "own.csv"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="a sandbox needs Linux")
+def test_files_of_standard_input_and_output_are_hidden(folder: Path) -> None:
+    """`suite run --keys - < season.keys` names the keys as much as `--keys season.keys`."""
+    list_hidden = (
+        "import typer; from openoutcry.cli.commands import app; from openoutcry.cli.hidden_paths import hidden_paths;"
+        "context = typer.Context(typer.main.get_command(app)); print(*hidden_paths(context), sep='\\n')"
+    )
+    (folder / "season.keys").touch()
+    with (folder / "season.keys").open() as keys, (folder / "printed").open("w") as printed:
+        subprocess.run([sys.executable, "-c", list_hidden], stdin=keys, stdout=printed, check=True)
+    hidden = (folder / "printed").read_text().splitlines()
+    assert {str(folder / "season.keys"), str(folder / "printed")} <= set(hidden)
+
+
 SPY = """
 import fcntl, glob, os, sys, time
 waits = False

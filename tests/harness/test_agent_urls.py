@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.audits.contamination import check
+from openoutcry.cli import main
 from openoutcry.cli.commands import app
 from openoutcry.errors import without_password
 from openoutcry.harness import CommandAgent, connect
@@ -52,6 +53,9 @@ def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
     [
         (f"HtTps://user:{SECRET}@Host/V1", "https://Host/V1"),
         (f"user:{SECRET}@127.0.0.1:8000", "127.0.0.1:8000"),
+        (f"http://host:8000/?api_key={SECRET}", "http://host:8000/?..."),
+        (f"ftp://u:{SECRET}@host?x={SECRET}", "ftp://host?..."),
+        (f"http://host#{SECRET}\n{SECRET}", "http://host?..."),
         (f"cmd:node a.js --from http://u:{SECRET}@h:1/x", "cmd:node a.js --from http://h:1/x"),
         (f"cmd:node 'a b' http://u:{SECRET}@h 'open", "cmd:node 'a b' http://h 'open"),
         ("cmd:mail a@b 'c  d'", "cmd:mail a@b 'c  d'"),
@@ -66,6 +70,8 @@ def test_errors_of_agents_and_providers_repeat_no_password() -> None:
         lambda: connect(PORT_INVALID),
         lambda: connect(f"http://user:{SECRET}@127.0.0.1:8000/decide"),
         lambda: connect(f"http://user:{SECRET}@127.0.0.1:8000", pass_on=["PATH"]),
+        lambda: connect(f"http://127.0.0.1:8000/?token={SECRET}"),
+        lambda: connect(f"http://127.0.0.1:8000/decide#{SECRET}"),
         lambda: connect(f"http:/user:{SECRET}@127.0.0.1:8000"),
         lambda: connect(f"user:{SECRET}@127.0.0.1:8000"),
         lambda: connect(f"cmd:curl 'http://user:{SECRET}@127.0.0.1:8000"),
@@ -86,6 +92,7 @@ def test_errors_of_agents_and_providers_repeat_no_password() -> None:
     "name",
     [
         PORT_INVALID,
+        f"http://127.0.0.1:1/?token={SECRET}",
         f"HTTP://user:{SECRET}@127.0.0.1:1",
         f"user:{SECRET}@127.0.0.1:1",
         f"cmd:no-program http://u:{SECRET}@h",
@@ -100,6 +107,30 @@ def test_a_refused_command_repeats_no_password(name: str, command: list[str]) ->
     assert SECRET not in f"{made.output}{made.exception}"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "URL"],
+        ["run", "--data", "URL", "--agent", "momentum"],
+        ["run", "--agent", "momentum", "--timeout", "URL"],
+        ["suite", "run", "URL", "--agent", "momentum", "--record", "x.json"],
+        ["score", "URL"],
+    ],
+)
+def test_a_url_in_the_wrong_place_is_refused_without_its_password(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"http://user:{SECRET}@127.0.0.1:8000"
+    monkeypatch.setattr("sys.argv", ["openoutcry", *(url if word == "URL" else word for word in words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    text = capsys.readouterr().err
+    assert SECRET not in text
+    assert "user" not in text
+    assert text.startswith("error: ")
+
+
 def test_a_run_with_a_password_writes_it_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -107,7 +138,7 @@ def test_a_run_with_a_password_writes_it_nowhere(
     caplog.set_level(logging.DEBUG)
     with serving() as server:
         url = f"HTTP://user:{SECRET}@127.0.0.1:{server.server_port}/"
-        command = ["run", "--agent", url, "--window", "19:24", "--ledger", "--ledger-dir", "ledger"]
+        command = ["run", "--agent", url, "--window", "19:24", "--ledger", "--ledger-dir", "ledger@2"]
         command += ["--output-dir", "out", "--record", "record.json", "--report", "report.html"]
         monkeypatch.setattr("sys.argv", ["openoutcry", *command])
         made = CliRunner().invoke(app, command)
@@ -118,6 +149,7 @@ def test_a_run_with_a_password_writes_it_nowhere(
     assert len(written) >= 4
     assert not any(SECRET.encode() in content for content in written)
     assert SECRET not in made.output + caplog.text
+    assert "--ledger-dir ledger@2" in (tmp_path / "report.html").read_text()
     assert oo.RunRecord.load("record.json").agent_id == f"{server.url}/"
 
 

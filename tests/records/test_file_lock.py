@@ -17,6 +17,7 @@ import pytest
 from ledger_runs import ledger_run, market
 
 import openoutcry as oo
+from openoutcry.errors import OpenOutcryError
 from openoutcry.ledger import Ledger
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.records.file_lock import VARIABLE, holder_of, lock_file, lock_seconds
@@ -123,3 +124,34 @@ def test_a_locked_index_is_an_error_that_names_its_process(tmp_path: Path, monke
         with pytest.raises(oo.OpenOutcryError, match=r"the index .* must be free within"):
             second.count(market())
         writer.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="Windows locks nothing")
+def test_a_lock_is_no_link_folder_or_pipe(tmp_path: Path) -> None:
+    """A link would empty the file that it leads to."""
+    target = tmp_path / "target"
+    target.write_text("content")
+    (tmp_path / "link").symlink_to(target)
+    (tmp_path / "dangling").symlink_to(tmp_path / "created")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "dangling", "folder", "pipe"):
+        with pytest.raises(OpenOutcryError, match=f"a lock must be a file.*{name}"), lock_file(tmp_path / name):
+            pass
+    assert target.read_text() == "content"
+    assert not (tmp_path / "created").exists()
+
+
+def test_a_file_with_the_name_of_a_lock_keeps_its_content(tmp_path: Path) -> None:
+    """A ledger may be in a folder with other files, as with `--ledger-dir .`."""
+    path = tmp_path / "lock"
+    for content in ("content", "12 host\nmore\n"):
+        path.write_text(content)
+        with lock_file(path):
+            assert path.read_text() == content
+        assert path.read_text() == content
+
+
+def test_the_holder_of_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert holder_of(tmp_path / "pipe") == "a process that the system does not name"

@@ -91,6 +91,14 @@ def edges(path: str) -> list[tuple[int, int]]:
     return [(int(x), int(y)) for x, y in np.cumsum(numbers, axis=0)]
 
 
+@pytest.mark.parametrize("values", [[0.0], [0.0, 0.0], [5.0, 5.0], [-5.0]])
+@pytest.mark.parametrize("include", [[], [0.0]])
+def test_an_axis_of_equal_values_has_a_length(values: list[float], include: list[float]) -> None:
+    scale = value_scale([np.array(values)], include=include)
+    assert scale.low < scale.high
+    assert scale.ticks()
+
+
 def test_the_fan_is_drawn_at_its_quantiles_behind_the_lines() -> None:
     run = make_run("a", N, 1)
     chart = equity_chart([Line(run.name, run.dates, run.nav)], fan=fan())

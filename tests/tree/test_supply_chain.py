@@ -122,6 +122,11 @@ def test_a_planted_licence_or_wildcard_is_refused(scripts: dict[str, ModuleType]
         ("GPL-3.0 OR GPL-2.0 AND MIT", False),
         ("Apache-2.0 WITH LLVM-exception", True),
         ("MIT WITH unheard-of", False),
+        ("MIT and GPL-3.0", False),
+        ("MIT GPL-3.0", False),
+        ("(MIT", False),
+        ("MIT OR", False),
+        ("", False),
     ],
 )
 def test_expressions_of_licences_are_read(scripts: dict[str, ModuleType], expression: str, is_allowed: bool) -> None:
@@ -131,6 +136,27 @@ def test_expressions_of_licences_are_read(scripts: dict[str, ModuleType], expres
 def test_a_rule_that_the_offline_check_does_not_know_is_a_fault(scripts: dict[str, ModuleType]) -> None:
     unknown = {**RULES, "bans": {**RULES["bans"], "skip-tree": [], "wildcards": "allow"}}
     assert len(scripts["rules"].unknown_rules(unknown)) == 2
+    for row in ({"crate": "a@1", "reason": ""}, {"crate": "a", "reason": "", "wrappers": ["b"]}, {"name": "a"}, "a"):
+        planted = {**RULES, "bans": {**RULES["bans"], "deny": [row]}}
+        assert len(scripts["rules"].unknown_rules(planted)) == 1, row
+    planted = {**RULES, "bans": {**RULES["bans"], "skip": [{"crate": "syn@^2", "reason": ""}]}}
+    assert len(scripts["rules"].unknown_rules(planted)) == 1
+
+
+@pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is required")
+def test_a_planted_git_repository_is_named_although_cargo_refuses_the_lock_file(
+    scripts: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (".cargo/deny.toml", "Cargo.lock", "rust/wasm/Cargo.lock"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    with (tmp_path / "Cargo.lock").open("a") as file:
+        file.write('[[package]]\nname = "a"\nversion = "1.0.0"\nsource = "git+https://example.org/a"\n')
+    for module in scripts.values():
+        # Without manifests: cargo refuses the folder.
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    assert scripts["rules"].main() == 1
+    assert "a 1.0.0 must come from the one registry" in capsys.readouterr().err
 
 
 def unpinned(text: str) -> list[str]:

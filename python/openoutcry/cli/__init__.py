@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from openoutcry.errors import without_passwords
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.untrusted.diagnostics import readable_reports
 from openoutcry.untrusted.terminal import echo_error, echo_exception, echo_json, echo_lines
@@ -51,7 +52,8 @@ def _run() -> None:
     except OpenOutcryError as error:
         # Notes that start with `in` name a bar or a file; others repeat the argument of the message.
         places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
-        echo_error("; ".join([str(error), *places]))
+        # A URL in the wrong place is quoted by whatever refuses it.
+        echo_error(without_passwords("; ".join([str(error), *places])))
         sys.exit(2)
 
 
@@ -62,5 +64,6 @@ def _show_usage_error(error: Any) -> int:
         return 2
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx is not None else "openoutcry"
-    echo_error(f"{message[:1].lower()}{message[1:]}; hint: `{path} --help`")
+    message = without_passwords(f"{message[:1].lower()}{message[1:]}")
+    echo_error(f"{message}; hint: `{path} --help`")
     return 2

@@ -84,13 +84,13 @@ def contamination(
     market = (source, reading), window, (windows, bars)
     try:
         verdict = _verdict(agent, options, market, design, jobs)
+        _write_picture(verdict, picture)
     except OpenOutcryError:
         raise
     except Exception as error:
         # Not re-raised: an uncaught error exits with code 1, which means that contamination was found.
         echo_exception(error)
         raise typer.Exit(2) from error
-    _write_picture(verdict, picture)
     if as_json:
         echo_json(verdict.to_dict())
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
 from pathlib import Path
@@ -171,15 +171,23 @@ def _write_files(done: Run, files: tuple[Path | None, Path | None], trials: int,
         return
     from openoutcry.report.run_report import Origin, write_run_report
 
-    command = f"openoutcry {shlex.join(map(_argument, sys.argv[1:]))}"
+    command = f"openoutcry {shlex.join(_public_words(sys.argv[1:]))}"
     origin = Origin(command, record, source, declared.digest or "", tuple(words_of(reading.options)))
     # The earlier trials, and this one.
     write_run_report(done, report, trials + 1, origin)
 
 
-def _argument(word: str) -> str:
-    name, equals, value = word.partition("=") if word.startswith("--agent=") else ("", "", word)
-    return f"{name}{equals}{public_name(value)}"
+def _public_words(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command, without the secrets of its agent."""
+    before = ""
+    for word in words:
+        if before == "--agent":
+            yield public_name(word)
+        elif word.startswith("--agent="):
+            yield f"--agent={public_name(word.removeprefix('--agent='))}"
+        else:
+            yield word
+        before = word
 
 
 @contextmanager

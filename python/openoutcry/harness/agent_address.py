@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -36,7 +37,7 @@ class AgentAddress:
             raise invalid_url(url)
         if parts.path.rstrip("/").endswith("/decide"):
             wanted = "an agent's URL must be the base URL without `/decide`"
-            raise refusal("argument_invalid", f"{wanted}; received {without_password(url)!r}; hint: remove `/decide`")
+            raise refusal("argument_invalid", f"{wanted}; received {shown_url(url)!r}; hint: remove `/decide`")
         userinfo, _, netloc = parts.netloc.rpartition("@")
         user, _, password = userinfo.partition(":")
         credentials = (unquote(user), unquote(password)) if userinfo else None
@@ -53,9 +54,14 @@ class AgentAddress:
         return address.is_loopback or address.is_unspecified
 
 
+def shown_url(url: str) -> str:
+    """Return a URL without what may be secret: user name, password and query."""
+    return re.sub(r"[?#].*", "?...", without_password(url), flags=re.DOTALL)
+
+
 def invalid_url(url: object) -> OpenOutcryError:
-    """Return the refusal of a URL, without its password."""
-    shown = without_password(url) if isinstance(url, str) else url
+    """Return the refusal of a URL, without its secrets."""
+    shown = shown_url(url) if isinstance(url, str) else url
     return refusal("argument_invalid", f"an agent's URL must be `http://HOST:PORT`; received {shown!r}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from openoutcry.arguments import is_url
 from openoutcry.errors import refusal, without_password
+from openoutcry.harness.agent_address import shown_url
 from openoutcry.harness.agent_session import Bounds, Launcher
 from openoutcry.harness.command_agent import CommandAgent
 from openoutcry.harness.http_agent import HttpAgent
@@ -28,13 +29,13 @@ def is_program_or_server(name: str) -> bool:
 
 
 def public_name(agent: str) -> str:
-    """Return the name of an agent on boards and in messages: no password of a URL."""
+    """Return the name of an agent on boards and in messages: no secret of a URL."""
     if is_url(agent):
-        scheme, _, rest = without_password(agent).partition(":")
+        scheme, _, rest = shown_url(agent).partition(":")
         return f"{scheme.lower()}:{rest}"
     if not agent.startswith(COMMAND):
         # A URL without a scheme: neither a baseline nor `module:function` contains the character.
-        return without_password(agent).rpartition("@")[2]
+        return shown_url(agent).rpartition("@")[2]
     return COMMAND + public_command(agent.removeprefix(COMMAND))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
@@ -19,6 +20,7 @@ LOCK_SECONDS = 60.0
 """Longest wait for a lock, unless the environment variable states another one."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
+_NOTE_BYTES = 300
 _NOTE = re.compile(rb"([1-9]\d{0,9}) ([A-Za-z0-9._-]{1,253})\n")
 # Fields of a held lock; a waiting process has `->` after the number.
 _HELD = re.compile(r"^\d+: \S+ +\S+ +\S+ (-?\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) ", re.MULTILINE)
@@ -84,12 +86,14 @@ def unlock_descriptor(descriptor: int) -> None:
 def lock_file(path: Path, wanted: str = "", seconds: float | None = None) -> Iterator[None]:
     """Hold the lock of a file that has no other purpose; it is created if missing.
 
-    The file names its holder, for other machines and for systems that do not tell who holds a lock.
+    The file names its holder, for other machines and for systems that do not tell who holds a lock. A file with other
+    content keeps it.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: another process holds the lock for the whole time.
+        OpenOutcryError: `argument_invalid`: another process holds the lock for the whole time, or the path is no file
+            that can be written.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+    descriptor = _opened(path)
     try:
         lock_descriptor(descriptor, path, wanted, seconds)
         _write_note(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode())
@@ -110,6 +114,26 @@ def holder_of(*paths: Path) -> str:
     return "a process that the system does not name"
 
 
+def _opened(path: Path) -> int:
+    """Open the file of a lock: no link, which may lead to a file with content."""
+    flags = os.O_RDWR | os.O_CREAT | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
+    kind = "no regular file"
+    try:
+        descriptor = os.open(path, flags, 0o644)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+    except OSError as error:
+        if path.is_symlink():
+            kind = "a symbolic link"
+        elif isinstance(error, (IsADirectoryError, PermissionError)):
+            kind = str(error.strerror)
+        else:
+            raise
+    wanted = "a lock must be a file that can be written, and no link"
+    raise refusal("argument_invalid", f"{wanted}; received '{path}': {kind}; hint: remove it, or choose another folder")
+
+
 def _held(path: Path, wanted: str, seconds: float) -> OpenOutcryError:
     hint = "hint: wait for that process, or end it"
     if not wanted:
@@ -121,6 +145,11 @@ def _held(path: Path, wanted: str, seconds: float) -> OpenOutcryError:
 def _write_note(descriptor: int, note: bytes) -> None:
     # A full disk must not prevent a lock.
     with suppress(OSError):
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        content = os.read(descriptor, _NOTE_BYTES)
+        if content and not _NOTE.fullmatch(content):
+            # A file of the user with the name of a lock.
+            return
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, note)
@@ -152,8 +181,11 @@ def _name_of(process: str) -> str:
 
 def _noted_holder(path: Path) -> str:
     try:
+        # A pipe would wait for a writer.
+        if not path.is_file():
+            return ""
         with path.open("rb") as file:
-            note = _NOTE.fullmatch(file.read(300))
+            note = _NOTE.fullmatch(file.read(_NOTE_BYTES))
     except OSError:
         return ""
     return f"process {note[1].decode()} on {note[2].decode()}" if note else ""

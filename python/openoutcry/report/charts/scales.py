@@ -129,6 +129,8 @@ def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequen
         air = max((high / low) ** 0.04, 1.001)
         return ValueScale(low / air, high * air, True)
     air = (high - low) * 0.05 or max(abs(high) * 0.05, 1e-6)
+    if low == high == 0.0:
+        return ValueScale(-air, air, False)
     return ValueScale(low if low == 0.0 else low - air, high if high == 0.0 else high + air, False)
 
 
