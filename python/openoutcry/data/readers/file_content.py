@@ -218,7 +218,7 @@ def check_rows(metadata: Any, size: int, name: str) -> None:
 
 
 def parquet_table(source: Any, metadata: Any, size: int) -> Any:
-    """Return the Arrow table of a Parquet file of `size` bytes that `check_rows` accepts.
+    """Return the Arrow table of a Parquet file of `size` bytes; see `check_rows`.
 
     Long texts that are stored once and repeated on many rows stay stored once.
     """
