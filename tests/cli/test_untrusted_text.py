@@ -179,6 +179,16 @@ def test_a_stream_of_ascii_shows_escapes(monkeypatch: pytest.MonkeyPatch) -> Non
     assert stream.buffer.getvalue() == b"\\xe9 \\u2026\\ud800\n"  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_keeps_its_value_on_every_stream(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = {"name": f"café 日本語 😀 {HOSTILE}"}
+    for value in (content, json.dumps(content, ensure_ascii=False)):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+        monkeypatch.setattr(sys, "stdout", stream)
+        terminal.echo_json(value)
+        assert json.loads(stream.buffer.getvalue().decode(encoding)) == content  # type: ignore[attr-defined]
+
+
 def test_json_with_controls_keeps_its_value() -> None:
     text = json.dumps({"name": HOSTILE, "é": "日本\U000e0041"}, ensure_ascii=False, indent=1)
     shown = terminal.readable_json(text)

@@ -11,6 +11,7 @@ import time
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,40 @@ def test_a_parquet_file_of_one_value_on_many_rows_is_refused(names: tuple[str, .
         with pytest.raises(oo.OpenOutcryError, match="received 5000000 rows of") as error:
             read(path)
         assert error.value.slug == "dataset_too_large"
+
+
+@pytest.mark.parametrize("read", [oo.Dataset.from_parquet, oo.Dataset.from_csv], ids=lambda read: read.__name__)
+def test_a_long_text_of_a_parquet_file_takes_no_memory(read: Any, tmp_path: Path) -> None:
+    path, text = tmp_path / "a.parquet", "B" * 20_000
+    repeated = pa.table({"date": pa.array([text]).take(np.zeros(20_000, int)), "close": np.zeros(20_000)})
+    # Without the schema of Arrow, the column is read as texts.
+    parquet.write_table(repeated, path, store_schema=False)
+    assert path.stat().st_size < 1 << 20
+    pool = pa.system_memory_pool()
+    before, used = pa.default_memory_pool(), pool.max_memory()
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(oo.OpenOutcryError):
+            read(path)
+    finally:
+        pa.set_memory_pool(before)
+    # All rows have 400 MB.
+    assert pool.max_memory() - used < 64 << 20
+    single = pa.table({"date": ["B" * (70 << 20), "2024-01-02"], "close": [1.0, 2.0]})
+    parquet.write_table(single, path, use_dictionary=False, compression="zstd")
+    with pytest.raises(oo.OpenOutcryError, match="at most 67108864 bytes of prices; received 734004") as error:
+        read(path)
+    assert error.value.slug == "dataset_too_large"
+
+
+def test_a_nested_column_of_a_parquet_file_is_counted_by_its_values(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    nested = pa.ListArray.from_arrays([0, 9_000_000], np.zeros(9_000_000))
+    parquet.write_table(pa.table({"date": ["2024-01-02"], "close": nested}), path)
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(oo.OpenOutcryError, match="received 1 rows of 2 columns") as error:
+        oo.Dataset.from_parquet(path)
+    assert error.value.slug == "dataset_too_large"
 
 
 def test_the_limit_of_an_archive_follows_its_size() -> None:
@@ -126,6 +161,17 @@ def test_a_sparse_sheet_is_refused_at_once(name: str, tmp_path: Path, monkeypatc
     with pytest.raises(oo.OpenOutcryError, match=r"without wide gaps.*hint: delete what stands apart"):
         oo.Dataset.from_csv(path)
     assert time.process_time() - start < 5.0
+
+
+def test_a_text_on_many_rows_of_a_sheet_is_counted_on_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "_MOST_CHARACTERS", 1 << 20)
+    path, text = tmp_path / "texts.xlsx", "A" * 10_000
+    path.write_bytes(
+        sheet_of("".join(f'<row r="{row}"><c r="A{row}" t="str"><v>{text}</v></c></row>' for row in range(1, 200)))
+    )
+    with pytest.raises(oo.OpenOutcryError, match=r"at most 1048576 characters .* in the first 105 rows") as error:
+        oo.Dataset.from_csv(path)
+    assert error.value.slug == "dataset_too_large"
 
 
 def test_an_empty_cell_in_the_last_column_does_not_widen_a_row(tmp_path: Path) -> None:

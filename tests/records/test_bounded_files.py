@@ -189,6 +189,23 @@ def test_a_command_refuses_a_pipe_and_a_device(words: list[str], kind: str, tmp_
     assert "Traceback" not in done.stderr
 
 
+OUTPUTS = {
+    "report": ["report", "run.json", "--data", "ecb-fx", "--out", "out"],
+    "run": ["run", "--agent", "momentum", "--window", ":+30", "--report", "out"],
+    "score": ["score", "run.json", "--data", "ecb-fx", "--report", "out"],
+    "conformance": ["conformance", "hold", "--report", "out"],
+    "export": ["data", "export", "ecb-fx", "--out", "out"],
+}
+
+
+@pytest.mark.parametrize("words", OUTPUTS.values(), ids=OUTPUTS)
+def test_a_command_writes_to_no_pipe_without_a_reader(words: list[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "out")
+    done = typed(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "which is a named pipe; hint: name a new file" in done.stderr
+
+
 def test_standard_input_and_pipes_of_the_shell_are_read(tmp_path: Path) -> None:
     shell = shutil.which("bash") or pytest.skip("needs bash")
     (tmp_path / "suite.json").write_bytes(BYTES_OF_SUITE)

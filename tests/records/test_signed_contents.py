@@ -210,3 +210,16 @@ def test_the_command_names_no_signer_under_a_difference(tmp_path: Path) -> None:
                 assert ("signed by" in done.stdout) == is_same == done.stdout.startswith("verified")
     parsed = json.loads(typed("replay", tmp_path / "edited.json", "--data", "ecb-fx", "--json").stdout)
     assert (parsed["verified"], parsed["signed_by"]) == (False, None)
+
+
+@pytest.mark.parametrize("name", ["more.jsonl", "more.jsonl.zst"])
+def test_text_after_a_signed_record_is_refused(name: str, tmp_path: Path) -> None:
+    # A crash truncates a record; it adds nothing to a finished one.
+    SIGNED.save(tmp_path / name)
+    frame = native.Compressor()
+    more = b'{"x"' if not name.endswith(".zst") else frame.write(b'{"x"') + frame.finish()
+    with (tmp_path / name).open("ab") as file:
+        file.write(more)
+    with pytest.raises(oo.OpenOutcryError, match="which has text after the digest line") as error:
+        RunRecord.load(tmp_path / name)
+    assert error.value.slug == "record_invalid"

@@ -20,7 +20,7 @@ from openoutcry.errors import refusal
 from openoutcry.harness.agent_lookup import public_name
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import check_record_path
-from openoutcry.untrusted.bounded_file import KEY_BYTES, read_text
+from openoutcry.untrusted.bounded_file import KEY_BYTES, is_inherited, read_text
 
 SNAPSHOT = snapshot_files.SUFFIXES
 
@@ -145,10 +145,14 @@ def checked_output_file(path: Path, option: str = "--report") -> Path:
     """Check that a file can be written to a path, and return the path.
 
     Raises:
-        OpenOutcryError: the folder does not exist, or the file cannot be written.
+        OpenOutcryError: the folder does not exist, the file cannot be written, or the path is a named pipe, which may
+            never have a reader.
     """
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         message = f"`{option}` must be a writable file in an existing folder; received '{path}'"
+        raise refusal("argument_invalid", message)
+    if path.is_fifo() and not is_inherited(path.stat()):
+        message = f"`{option}` must be a file; received '{path}', which is a named pipe; hint: name a new file"
         raise refusal("argument_invalid", message)
     return path
 

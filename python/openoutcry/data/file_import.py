@@ -31,7 +31,7 @@ from openoutcry.data.readers import column_roles, column_words, frame_table, mar
 from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
-from openoutcry.data.readers.file_content import check_regular, check_rows, file_bytes, text_of
+from openoutcry.data.readers.file_content import check_regular, check_rows, file_bytes, parquet_table, text_of
 from openoutcry.data.readers.file_parts import market_name, symbols_of
 from openoutcry.data.readers.joined_files import Part, joined
 from openoutcry.data.readers.market_checks import without_silent_volume
@@ -151,7 +151,10 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
             if found is not None:
                 core, has_missing, names = found
                 return _checked(core, periods_per_year, options, names, has_missing=has_missing)
-        return import_frame(parquet.read_table(path), periods_per_year, options, path.stem)
+            table = parquet_table(path, metadata, path.stat().st_size)
+        else:
+            table = parquet.read_table(path)
+        return import_frame(table, periods_per_year, options, path.stem)
     except (FileNotFoundError, PermissionError):
         raise
     except (ArrowException, OSError, UnicodeDecodeError) as error:

@@ -58,7 +58,9 @@ def echo_lines(text: str | Iterable[object], *, err: bool = False) -> None:
 def echo_json(value: Any) -> None:
     """Print a value as JSON, or a text that is JSON already."""
     text = value if isinstance(value, str) else json.dumps(value)
-    _write(readable_json(text) + "\n", sys.stdout)
+    # A stream of ASCII gets escapes of JSON: those of Python are invalid in it.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    _write(_json_for(readable_json(text), encoding) + "\n", sys.stdout)
 
 
 def echo_error(message: object) -> None:
@@ -73,6 +75,15 @@ def echo_exception(error: BaseException) -> None:
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     # In one write, so that tracebacks of several processes do not interleave.
     _write("".join(f"{native.readable_message(line)}\n" for line in text.split("\n")[:-1]), sys.stderr)
+
+
+def _json_for(text: str, encoding: str) -> str:
+    """Return a JSON text with escapes for the characters that an encoding lacks."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+    return text
 
 
 def _json_escape(found: re.Match[str]) -> str:

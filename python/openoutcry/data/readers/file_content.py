@@ -145,13 +145,15 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
         from pyarrow import feather, parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
-    read = parquet.read_table if kind == "Parquet" else feather.read_table
     try:
         if kind == "Parquet":
-            check_rows(parquet.read_metadata(pyarrow.BufferReader(content)), len(content), name)
-        elif not content.startswith(_FEATHER_1):
-            _check_arrow(content, name)
-        table = read(pyarrow.BufferReader(content))
+            metadata = parquet.read_metadata(pyarrow.BufferReader(content))
+            check_rows(metadata, len(content), name)
+            table = parquet_table(pyarrow.BufferReader(content), metadata, len(content))
+        else:
+            if not content.startswith(_FEATHER_1):
+                _check_arrow(content, name)
+            table = feather.read_table(pyarrow.BufferReader(content))
         # Codes and offsets of a damaged file lead to any place in memory.
         table.validate(full=True)
         return table
@@ -192,16 +194,46 @@ def _limited(file: IO[bytes], raw: IO[bytes], path: Path) -> bytes:
 
 
 def check_rows(metadata: Any, size: int, name: str) -> None:
-    """Refuse a Parquet file of more values than its size can hold.
+    """Refuse a Parquet file of more values or bytes than its size can hold.
 
     Raises:
-        OpenOutcryError: `dataset_too_large`: one value may stand for any number of rows.
+        OpenOutcryError: `dataset_too_large`: one value may stand for any number of rows, and a long text compresses to
+            nothing.
     """
-    n_rows, n_columns, most = metadata.num_rows, metadata.num_columns, _most_bytes(size) // 8
-    if n_rows * n_columns > most:
-        message = f"a Parquet file of {size} bytes must hold at most {most} values of prices"
-        message += f"; received {n_rows} rows of {n_columns} columns in {name!r}"
-        raise refusal("dataset_too_large", f"{message}; hint: leave out the columns that are not prices, or split it")
+    n_rows, n_columns, most = metadata.num_rows, metadata.num_columns, _most_bytes(size)
+    chunks = _chunks(metadata) if n_rows * n_columns <= most // 8 else []
+    n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks)
+    # A row of a nested column has any number of values.
+    n_values = max(n_rows * n_columns, sum(chunk.num_values for chunk in chunks))
+    if n_values > most // 8:
+        message = f"a Parquet file of {size} bytes must hold at most {most // 8} values of prices"
+        received = f"{n_rows} rows of {n_columns} columns in {name!r}"
+    elif n_bytes > most:
+        message = f"a Parquet file of {size} bytes must hold at most {most} bytes of prices"
+        received = f"{n_bytes} in {name!r}"
+    else:
+        return
+    hint = "hint: leave out the columns that are not prices, or split it"
+    raise refusal("dataset_too_large", f"{message}; received {received}; {hint}")
+
+
+def parquet_table(source: Any, metadata: Any, size: int) -> Any:
+    """Return the Arrow table of a Parquet file of `size` bytes; see `check_rows`.
+
+    Long texts that are stored once and repeated on many rows stay stored once.
+    """
+    from pyarrow import parquet
+
+    texts = [chunk for chunk in _chunks(metadata) if chunk.physical_type == "BYTE_ARRAY"]
+    longest = sum(chunk.num_values * chunk.total_uncompressed_size for chunk in texts)
+    repeated = sorted({chunk.path_in_schema for chunk in texts}) if longest > _most_bytes(size) else None
+    return parquet.read_table(source, read_dictionary=repeated)
+
+
+def _chunks(metadata: Any) -> list[Any]:
+    """Return the metadata of every column of every group of rows."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return [group.column(place) for group in groups for place in range(group.num_columns)]
 
 
 def _check_arrow(content: bytes, name: str) -> None:

@@ -18,8 +18,8 @@ _DAMAGES = (
 )  # fmt: skip
 
 _THREE_DIGITS = re.compile(r"-?[1-9]\d{0,2}\.\d{3}", re.ASCII)
-# Rows of a sheet of Excel, and cells up to the last one of each row.
-_MOST_ROWS, _MOST_CELLS = 1 << 20, 1 << 25
+# Rows of a sheet of Excel, cells up to the last one of each row, and characters of its texts.
+_MOST_ROWS, _MOST_CELLS, _MOST_CHARACTERS = 1 << 20, 1 << 25, 1 << 27
 # In a larger sheet, at least one cell of so many must have a value.
 _SMALL_CELLS, _LEAST_FILLED = 1 << 20, 100
 
@@ -66,7 +66,7 @@ def _rows(sheet: Any, name: str) -> list[tuple[int, list[str]]]:
     # The stated size of a sheet may be anything; every row would have its width.
     sheet.reset_dimensions()
     found: list[tuple[int, list[str]]] = []
-    n_cells = n_filled = 0
+    n_cells = n_filled = n_characters = 0
     for line, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         filled = [place for place, cell in enumerate(cells) if cell is not None]
         n_cells, n_filled = n_cells + (filled[-1] + 1 if filled else 0), n_filled + len(filled)
@@ -75,6 +75,12 @@ def _rows(sheet: Any, name: str) -> list[tuple[int, list[str]]]:
             message = f"a sheet of prices without wide gaps is required; received {n_filled} values in {n_cells} cells"
             hint = "hint: delete what stands apart from the table, or save the sheet as CSV"
             raise refusal("dataset_too_large", f"{message} of the first {line} rows of {name!r}; {hint}")
+        # A text is stored once for any number of cells.
+        n_characters += sum(len(cells[place]) for place in filled if isinstance(cells[place], str))
+        if n_characters > _MOST_CHARACTERS:
+            message = f"a sheet of at most {_MOST_CHARACTERS} characters of text is required; received more"
+            hint = "hint: leave out the columns that are not prices, or split it"
+            raise refusal("dataset_too_large", f"{message} in the first {line} rows of {name!r}; {hint}")
         if filled and any(row := [_text(cell) for cell in cells[: filled[-1] + 1]]):
             found.append((line, row))
     return found
