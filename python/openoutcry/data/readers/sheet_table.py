@@ -1,0 +1,46 @@
+"""The table of a sheet of a workbook, by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from openoutcry.data.readers.text_table import ColumnTable, TextTable, is_value, of_grid, take_header
+
+
+def of_sheet(columns: Sequence[list[str]], lines: Sequence[int], short_rows: Sequence[tuple[int, bool]]) -> TextTable:
+    """Return the table of a sheet, as `text_table.of_grid` does, without a list for each row.
+
+    Args:
+        columns: Fields of each column.
+        lines: Number of each row.
+        short_rows: Places of the rows whose last fields are empty, and whether each has a number.
+    """
+    short = dict(short_rows)
+    start = next(place for place in range(len(lines)) if place not in short)
+    end = len(lines)
+    # Text below the rows.
+    while end - 1 in short and not _has_value(columns, end - 1, short):
+        end -= 1
+    preamble = [_fields(columns, place) for place in range(start)]
+    is_plain = all(_has_value(columns, place, short) for place in short if start < place < end)
+    if not is_plain or any(is_value(row[0]) or len(row) == len(columns) - 1 for row in preamble):
+        return of_grid([(line, _fields(columns, place)) for place, line in enumerate(lines)])
+    before = [",".join(row) for row in preamble]
+    table = ColumnTable([], [column[start:end] for column in columns], lines[start:end], before)
+    found = take_header(table)
+    if end < len(lines):
+        footer = ",".join(_fields(columns, end)).strip()
+        found.notes.append(f"line {lines[end]} begins a footer: {footer[:60]!r}")
+    return found
+
+
+def _has_value(columns: Sequence[list[str]], place: int, short: dict[int, bool]) -> bool:
+    return short[place] or any(is_value(column[place]) for column in columns)
+
+
+def _fields(columns: Sequence[list[str]], place: int) -> list[str]:
+    """Return the fields of a row up to the last one that is not empty."""
+    row = [column[place] for column in columns]
+    while not row[-1]:
+        row.pop()
+    return row

@@ -1,0 +1,331 @@
+//! Cells of a sheet of a workbook.
+
+use crate::market::sheet_numbers::{push_date, push_duration, push_number};
+use crate::market::sheet_strings::{RichText, SheetStrings};
+use crate::market::sheet_xml::{SheetFault, Token, XmlParts, next_attribute, unescape, verbatim};
+
+/// Columns that three letters can name.
+const MOST_COLUMNS: u32 = 18_278;
+
+/// What the number of a cell stands for, by the style of the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberKind {
+    /// A number.
+    Number,
+    /// A date or a time of day.
+    Date,
+    /// A duration.
+    Duration,
+}
+
+/// Largest sheet that is read.
+#[derive(Clone, Copy, Debug)]
+pub struct SheetLimits {
+    /// Most rows.
+    pub rows: u64,
+    /// Most cells of the rows with values, each as wide as the widest one.
+    pub cells: u64,
+    /// In a sheet of more cells than this, one of `sparseness` must have a value.
+    pub small: u64,
+    /// See `small`.
+    pub sparseness: u64,
+}
+
+/// Size of a sheet that is too large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SheetSize {
+    /// Cells with values.
+    pub n_values: u64,
+    /// Rows with values, times the width of the widest one.
+    pub n_cells: u64,
+    /// Number of the last row.
+    pub n_rows: u64,
+}
+
+/// Text of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellText<'a> {
+    /// The place of a shared text.
+    Shared(usize),
+    /// A text of its own.
+    Own(&'a str),
+}
+
+/// A cell: its column, and a range of the texts; a shared text has no end.
+#[derive(Debug)]
+struct Cell {
+    column: u32,
+    start: u32,
+    end: Option<u32>,
+}
+
+/// Reader of a sheet whose XML arrives in parts.
+#[derive(Debug)]
+pub struct SheetReader {
+    xml: XmlParts,
+    kinds: Vec<NumberKind>,
+    is_1904: bool,
+    limits: SheetLimits,
+    row: Row,
+    cell: OpenCell,
+    texts: String,
+    cells: Vec<Cell>,
+    /// For each row with values: its number, the end of its cells, and whether one is a number or a date.
+    rows: Vec<(u32, usize, bool)>,
+    size: SheetSize,
+    width: u32,
+}
+
+/// The row that is being read.
+#[derive(Debug, Default)]
+struct Row {
+    is_open: bool,
+    number: u64,
+    column: u32,
+    has_number: bool,
+}
+
+/// The cell that is being read.
+#[derive(Debug, Default)]
+struct OpenCell {
+    is_open: bool,
+    is_value: bool,
+    is_inline: bool,
+    kind: CellKind,
+    style: usize,
+    value: String,
+    rich: RichText,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum CellKind {
+    #[default]
+    Number,
+    Shared,
+    Inline,
+    Truth,
+    Date,
+    Text,
+}
+
+impl SheetReader {
+    /// Returns a reader of a sheet, by the kinds of the styles of its workbook.
+    #[must_use]
+    pub fn new(kinds: Vec<NumberKind>, is_1904: bool, limits: SheetLimits) -> Self {
+        Self {
+            xml: XmlParts::default(),
+            kinds,
+            is_1904,
+            limits,
+            row: Row::default(),
+            cell: OpenCell::default(),
+            texts: String::new(),
+            cells: Vec::new(),
+            rows: Vec::new(),
+            size: SheetSize::default(),
+            width: 0,
+        }
+    }
+
+    /// Reads the next part of the XML. Returns the size of a sheet that is too large.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is wrong with the XML.
+    pub fn push(&mut self, part: &[u8], strings: &SheetStrings) -> Result<Option<SheetSize>, SheetFault> {
+        let mut xml = std::mem::take(&mut self.xml);
+        xml.push(part, |token| self.take(&token, strings))?;
+        self.xml = xml;
+        Ok(self.is_too_large().then_some(self.size))
+    }
+
+    /// Returns an error unless the XML is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is wrong with the XML.
+    pub fn finish(&self) -> Result<(), SheetFault> {
+        self.xml.finish()
+    }
+
+    /// Returns the numbers of the rows with values, in ascending order.
+    pub fn lines(&self) -> impl Iterator<Item = u32> {
+        self.rows.iter().map(|(number, ..)| *number)
+    }
+
+    /// Returns the first column with a value and the one after the last, counted from 0.
+    #[must_use]
+    pub fn columns(&self) -> (usize, usize) {
+        let first = self.cells.iter().map(|cell| cell.column).min().unwrap_or(1);
+        (first as usize - 1, self.width as usize)
+    }
+
+    /// Returns the rows, by their places, that end before the widest one, and whether each has a number or a date.
+    pub fn short_rows(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.rows.iter().enumerate().filter_map(|(place, (_, end, has_number))| {
+            (self.cells[end - 1].column < self.width).then_some((place, *has_number))
+        })
+    }
+
+    /// Returns the place of the row, the column counted from 0, and the text of each cell.
+    pub fn cells(&self) -> impl Iterator<Item = (usize, usize, CellText<'_>)> {
+        let starts = [0].into_iter().chain(self.rows.iter().map(|(_, end, _)| *end));
+        starts.zip(&self.rows).enumerate().flat_map(move |(place, (start, (_, end, _)))| {
+            self.cells[start..*end].iter().map(move |cell| (place, cell.column as usize - 1, self.text(cell)))
+        })
+    }
+
+    fn text(&self, cell: &Cell) -> CellText<'_> {
+        let start = cell.start as usize;
+        cell.end.map_or(CellText::Shared(start), |end| CellText::Own(&self.texts[start..end as usize]))
+    }
+
+    fn is_too_large(&self) -> bool {
+        let SheetSize { n_values, n_cells, n_rows } = self.size;
+        let is_sparse = n_cells > self.limits.small && n_values.saturating_mul(self.limits.sparseness) < n_cells;
+        n_rows > self.limits.rows || n_cells > self.limits.cells || is_sparse
+    }
+
+    fn take(&mut self, token: &Token<'_>, strings: &SheetStrings) -> Result<(), SheetFault> {
+        if self.is_too_large() {
+            return Ok(());
+        }
+        let cell = &mut self.cell;
+        match token {
+            Token::Text(text) if cell.is_value => unescape(text, &mut cell.value)?,
+            Token::Verbatim(text) if cell.is_value => cell.value.push_str(verbatim(text)?),
+            Token::Start(b"c", attributes) if self.row.is_open && !cell.is_open => self.open_cell(attributes)?,
+            Token::End(b"c") if cell.is_open && !cell.is_inline => self.close_cell(strings)?,
+            Token::Start(b"v", _) if cell.is_open => cell.is_value = true,
+            Token::End(b"v") => cell.is_value = false,
+            Token::Start(b"is", _) if cell.is_open => cell.is_inline = true,
+            Token::End(b"is") => cell.is_inline = false,
+            Token::Start(b"row", attributes) => self.open_row(attributes)?,
+            Token::End(b"row") => self.close_row()?,
+            _ if cell.is_inline => cell.rich.take(token)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn open_row(&mut self, mut attributes: &[u8]) -> Result<(), SheetFault> {
+        let mut number = self.row.number + 1;
+        while let Some((name, value)) = next_attribute(&mut attributes)? {
+            if name == b"r" {
+                number = whole(value).ok_or(SheetFault("numbers of rows are required"))?;
+            }
+        }
+        // A row that comes again would be lost.
+        if number <= self.row.number || self.row.is_open {
+            return Err(SheetFault("rows in ascending order are required"));
+        }
+        self.row = Row { is_open: true, number, ..Row::default() };
+        self.size.n_rows = number;
+        Ok(())
+    }
+
+    fn close_row(&mut self) -> Result<(), SheetFault> {
+        self.row.is_open = false;
+        let start = self.rows.last().map_or(0, |(_, end, _)| *end);
+        if let Some(last) = self.cells[start..].last() {
+            self.width = self.width.max(last.column);
+            let number = u32::try_from(self.row.number).map_err(|_| SheetFault("numbers of rows are required"))?;
+            self.rows.push((number, self.cells.len(), self.row.has_number));
+            self.size.n_values = self.cells.len() as u64;
+            self.size.n_cells = self.rows.len() as u64 * u64::from(self.width);
+        }
+        Ok(())
+    }
+
+    fn open_cell(&mut self, mut attributes: &[u8]) -> Result<(), SheetFault> {
+        let (mut column, mut kind, mut style) = (self.row.column + 1, CellKind::Number, 0);
+        while let Some((name, value)) = next_attribute(&mut attributes)? {
+            match name {
+                b"r" => column = column_of(value).ok_or(SheetFault("names of cells are required"))?,
+                b"s" => style = whole(value).ok_or(SheetFault("numbers of styles are required"))?,
+                b"t" => {
+                    kind = match value {
+                        b"n" => CellKind::Number,
+                        b"s" => CellKind::Shared,
+                        b"inlineStr" => CellKind::Inline,
+                        b"b" => CellKind::Truth,
+                        b"d" => CellKind::Date,
+                        _ => CellKind::Text,
+                    }
+                }
+                _ => {}
+            }
+        }
+        if column <= self.row.column || column > MOST_COLUMNS {
+            return Err(SheetFault("cells of a row in ascending order are required"));
+        }
+        self.row.column = column;
+        let cell = &mut self.cell;
+        (cell.is_open, cell.kind, cell.style) = (true, kind, usize::try_from(style).unwrap_or(usize::MAX));
+        cell.value.clear();
+        cell.rich.clear();
+        Ok(())
+    }
+
+    fn close_cell(&mut self, strings: &SheetStrings) -> Result<(), SheetFault> {
+        let cell = &mut self.cell;
+        cell.is_open = false;
+        let value = if cell.kind == CellKind::Inline { cell.rich.text() } else { cell.value.as_str() };
+        let value = value.trim();
+        if value.is_empty() {
+            return Ok(());
+        }
+        let start = self.texts.len();
+        let mut is_number = false;
+        match cell.kind {
+            CellKind::Shared => return self.share(strings),
+            CellKind::Truth => self.texts.push_str(if whole(value.as_bytes()) == Some(0) { "FALSE" } else { "TRUE" }),
+            CellKind::Inline | CellKind::Text => self.texts.push_str(value),
+            CellKind::Date => self.texts.push_str(value.strip_suffix('Z').unwrap_or(value)),
+            CellKind::Number => {
+                let (bytes, texts) = (value.as_bytes(), &mut self.texts);
+                is_number = true;
+                let added = match self.kinds.get(cell.style) {
+                    Some(NumberKind::Date) => push_date(bytes, self.is_1904, texts),
+                    Some(NumberKind::Duration) => push_duration(bytes, texts),
+                    Some(NumberKind::Number) | None => push_number(bytes, texts),
+                };
+                added.ok_or(SheetFault("numbers in cells of numbers are required"))?;
+            }
+        }
+        self.row.has_number |= is_number;
+        let range = u32::try_from(start).ok().zip(u32::try_from(self.texts.len()).ok());
+        let (start, end) = range.ok_or(SheetFault("at most 4 GB of texts are required"))?;
+        self.cells.push(Cell { column: self.row.column, start, end: Some(end) });
+        Ok(())
+    }
+
+    fn share(&mut self, strings: &SheetStrings) -> Result<(), SheetFault> {
+        let refused = SheetFault("places of shared texts are required");
+        let Some(start) = whole(self.cell.value.trim().as_bytes()).and_then(|place| u32::try_from(place).ok()) else {
+            return Err(refused);
+        };
+        if !strings.is_blank(start as usize).ok_or(refused)? {
+            self.cells.push(Cell { column: self.row.column, start, end: None });
+        }
+        Ok(())
+    }
+}
+
+/// Returns a number of digits alone.
+fn whole(digits: &[u8]) -> Option<u64> {
+    let add = |number: u64, digit: &u8| {
+        digit.is_ascii_digit().then(|| number.checked_mul(10)?.checked_add(u64::from(digit - b'0')))?
+    };
+    digits.iter().try_fold(0, add).filter(|_| !digits.is_empty())
+}
+
+/// Returns the column of the name of a cell, such as `AB12`, counted from 1.
+fn column_of(name: &[u8]) -> Option<u32> {
+    let n_letters = name.iter().position(u8::is_ascii_digit).filter(|n| (1..=3).contains(n))?;
+    let (letters, digits) = name.split_at(n_letters);
+    whole(digits)?;
+    letters.iter().try_fold(0, |column, letter| {
+        letter.is_ascii_alphabetic().then(|| column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1)
+    })
+}
