@@ -729,6 +729,12 @@ class SheetReader:
         rows that end before the widest one, each with whether it has a number.
         """
 
+    def numbers(self, start: int, end: int) -> list[_Vector | None]:
+        """Return the numbers of each column in a range of rows, by their places.
+
+        An empty cell is NaN. None for a column with another value than numbers, or without a value.
+        """
+
 @final
 class LongRows:
     """Rows of a long frame that arrive in parts.

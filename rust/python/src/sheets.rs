@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use numpy::{IntoPyArray, PyArray1};
 use openoutcry::{
     CellText, NumberKind, SheetFault, SheetLimits, SheetReader as CoreReader, SheetStrings as CoreStrings,
 };
@@ -44,6 +45,9 @@ pub struct SheetReader {
     reader: CoreReader,
     strings: Py<SheetStrings>,
 }
+
+/// The numbers of each column; `None` for a column of texts.
+type Numbers<'py> = Vec<Option<Bound<'py, PyArray1<f64>>>>;
 
 /// Fields by column, the number of each row, and the rows that end early without a number.
 type Sheet<'py> = (Vec<Bound<'py, PyList>>, Vec<u32>, Vec<(usize, bool)>);
@@ -102,5 +106,13 @@ impl SheetReader {
             }
         }
         Ok((columns, lines, self.reader.short_rows().collect()))
+    }
+
+    /// Return the numbers of each column in a range of rows, by their places.
+    ///
+    /// An empty cell is NaN. None for a column with another value than numbers, or without a value.
+    fn numbers<'py>(&self, py: Python<'py>, start: usize, end: usize) -> Numbers<'py> {
+        let found = py.detach(|| self.reader.numbers(start..end));
+        found.into_iter().map(|numbers| numbers.map(|numbers| numbers.into_pyarray(py))).collect()
     }
 }

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from openoutcry.data.readers.text_table import ColumnTable, TextTable, is_value, of_grid, take_header
+from openoutcry.openoutcry_py import SheetReader
+
+Numbers = npt.NDArray[np.float64]
 
 
-def of_sheet(columns: Sequence[list[str]], lines: Sequence[int], short_rows: Sequence[tuple[int, bool]]) -> TextTable:
-    """Return the table of a sheet, as `text_table.of_grid` does, without a list for each row.
+class SheetTable(ColumnTable):
+    """Columns of a sheet, with the numbers of those whose cells are numbers."""
 
-    Args:
-        columns: Fields of each column.
-        lines: Number of each row.
-        short_rows: Places of the rows whose last fields are empty, and whether each has a number.
-    """
+    def __init__(self, table: ColumnTable, numbers: Sequence[Numbers | None]) -> None:
+        super().__init__(table.names, table.columns, table.lines, table.preamble)
+        self._numbers = numbers
+
+    def numbers(self, place: int) -> Numbers | None:
+        return self._numbers[place]
+
+
+def of_sheet(sheet: SheetReader) -> TextTable:
+    """Return the table of a sheet, as `text_table.of_grid` does, without a list for each row."""
+    columns, lines, short_rows = sheet.columns()
+    # Rows whose last fields are empty, and whether each has a number.
     short = dict(short_rows)
     start = next(place for place in range(len(lines)) if place not in short)
     end = len(lines)
@@ -28,6 +41,8 @@ def of_sheet(columns: Sequence[list[str]], lines: Sequence[int], short_rows: Seq
     before = [",".join(row) for row in preamble]
     table = ColumnTable([], [column[start:end] for column in columns], lines[start:end], before)
     found = take_header(table)
+    if isinstance(found, ColumnTable):
+        found = SheetTable(found, sheet.numbers(end - len(found.lines), end))
     if end < len(lines):
         footer = ",".join(_fields(columns, end)).strip()
         found.notes.append(f"line {lines[end]} begins a footer: {footer[:60]!r}")

@@ -45,13 +45,9 @@ def table_of(content: bytes, name: str) -> TextTable:
         received = ", ".join(filled) if filled else "no cell"
         message = f"a workbook of one sheet with cells is required; received {received} in {name!r}"
         raise refusal("field_unparsable", f"{message}; hint: save the sheet of prices as a file of its own")
-    columns = filled[title := next(iter(filled))].columns()
-    # The cells take as much memory as the fields.
-    n_sheets = len(sheets)
-    sheets.clear()
-    filled.clear()
-    found = sheet_table.of_sheet(*columns)
-    if n_sheets > 1:
+    title, sheet = next(iter(filled.items()))
+    found = sheet_table.of_sheet(sheet)
+    if len(sheets) > 1:
         found.notes.append(f"sheets without cells are left out; {title!r} is read")
     return found
 

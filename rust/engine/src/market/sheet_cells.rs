@@ -1,5 +1,7 @@
 //! Cells of a sheet of a workbook.
 
+use std::ops::Range;
+
 use crate::market::sheet_numbers::{push_date, push_duration, push_number};
 use crate::market::sheet_strings::{RichText, SheetStrings};
 use crate::market::sheet_xml::{SheetFault, Token, XmlParts, next_attribute, unescape, verbatim};
@@ -51,12 +53,22 @@ pub enum CellText<'a> {
     Own(&'a str),
 }
 
-/// A cell: its column, and a range of the texts; a shared text has no end.
+/// A cell: its column, and a range of the texts; a shared text has its place as the start.
 #[derive(Debug)]
 struct Cell {
     column: u32,
     start: u32,
-    end: Option<u32>,
+    end: u32,
+    content: Content,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Shared,
+    Text,
+    /// A date, a time or a duration.
+    Time,
+    Number,
 }
 
 /// Reader of a sheet whose XML arrives in parts.
@@ -167,17 +179,49 @@ impl SheetReader {
         })
     }
 
+    /// Returns the numbers of each column in a range of rows, by their places; NaN in an empty cell.
+    ///
+    /// A column with another value, or with none, has no numbers.
+    #[must_use]
+    pub fn numbers(&self, rows: Range<usize>) -> Vec<Option<Vec<f64>>> {
+        let (first, end) = self.columns();
+        let mut found: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); end - first];
+        for (row, cell) in self.placed_cells().filter(|(row, _)| rows.contains(row)) {
+            let column = &mut found[cell.column as usize - 1 - first];
+            match (column.as_mut(), self.number(cell)) {
+                (Some(numbers), Some(number)) => {
+                    if numbers.is_empty() {
+                        numbers.resize(rows.len(), f64::NAN);
+                    }
+                    numbers[row - rows.start] = number;
+                }
+                _ => *column = None,
+            }
+        }
+        found.into_iter().map(|numbers| numbers.filter(|numbers| !numbers.is_empty())).collect()
+    }
+
     /// Returns the place of the row, the column counted from 0, and the text of each cell.
     pub fn cells(&self) -> impl Iterator<Item = (usize, usize, CellText<'_>)> {
+        self.placed_cells().map(|(row, cell)| (row, cell.column as usize - 1, self.text(cell)))
+    }
+
+    fn placed_cells(&self) -> impl Iterator<Item = (usize, &Cell)> {
         let starts = [0].into_iter().chain(self.rows.iter().map(|(_, end, _)| *end));
-        starts.zip(&self.rows).enumerate().flat_map(move |(place, (start, (_, end, _)))| {
-            self.cells[start..*end].iter().map(move |cell| (place, cell.column as usize - 1, self.text(cell)))
+        let rows = starts.zip(&self.rows).enumerate();
+        rows.flat_map(move |(place, (start, (_, end, _)))| {
+            self.cells[start..*end].iter().map(move |cell| (place, cell))
         })
     }
 
     fn text(&self, cell: &Cell) -> CellText<'_> {
-        let start = cell.start as usize;
-        cell.end.map_or(CellText::Shared(start), |end| CellText::Own(&self.texts[start..end as usize]))
+        let (start, end) = (cell.start as usize, cell.end as usize);
+        if cell.content == Content::Shared { CellText::Shared(start) } else { CellText::Own(&self.texts[start..end]) }
+    }
+
+    fn number(&self, cell: &Cell) -> Option<f64> {
+        let is_number = cell.content == Content::Number;
+        if is_number { self.texts[cell.start as usize..cell.end as usize].parse().ok() } else { None }
     }
 
     fn is_too_large(&self) -> bool {
@@ -276,7 +320,7 @@ impl SheetReader {
             return Ok(());
         }
         let start = self.texts.len();
-        let mut is_number = false;
+        let mut content = Content::Text;
         match cell.kind {
             CellKind::Shared => return self.share(strings),
             CellKind::Truth => self.texts.push_str(if whole(value.as_bytes()) == Some(0) { "FALSE" } else { "TRUE" }),
@@ -284,19 +328,20 @@ impl SheetReader {
             CellKind::Date => self.texts.push_str(value.strip_suffix('Z').unwrap_or(value)),
             CellKind::Number => {
                 let (bytes, texts) = (value.as_bytes(), &mut self.texts);
-                is_number = true;
-                let added = match self.kinds.get(cell.style) {
-                    Some(NumberKind::Date) => push_date(bytes, self.is_1904, texts),
-                    Some(NumberKind::Duration) => push_duration(bytes, texts),
-                    Some(NumberKind::Number) | None => push_number(bytes, texts),
+                let kind = self.kinds.get(cell.style).copied().unwrap_or(NumberKind::Number);
+                content = if kind == NumberKind::Number { Content::Number } else { Content::Time };
+                let added = match kind {
+                    NumberKind::Date => push_date(bytes, self.is_1904, texts),
+                    NumberKind::Duration => push_duration(bytes, texts),
+                    NumberKind::Number => push_number(bytes, texts),
                 };
                 added.ok_or(SheetFault("numbers in cells of numbers are required"))?;
             }
         }
-        self.row.has_number |= is_number;
+        self.row.has_number |= content != Content::Text;
         let range = u32::try_from(start).ok().zip(u32::try_from(self.texts.len()).ok());
         let (start, end) = range.ok_or(SheetFault("at most 4 GB of texts are required"))?;
-        self.cells.push(Cell { column: self.row.column, start, end: Some(end) });
+        self.cells.push(Cell { column: self.row.column, start, end, content });
         Ok(())
     }
 
@@ -306,7 +351,7 @@ impl SheetReader {
             return Err(refused);
         };
         if !strings.is_blank(start as usize).ok_or(refused)? {
-            self.cells.push(Cell { column: self.row.column, start, end: None });
+            self.cells.push(Cell { column: self.row.column, start, end: start, content: Content::Shared });
         }
         Ok(())
     }
@@ -328,4 +373,90 @@ fn column_of(name: &[u8]) -> Option<u32> {
     letters.iter().try_fold(0, |column, letter| {
         letter.is_ascii_alphabetic().then(|| column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: SheetLimits = SheetLimits { rows: 1000, cells: 4000, small: 100, sparseness: 10 };
+
+    /// Returns a reader of rows that arrive in parts of a size, and whether they are too many.
+    fn read(rows: &str, size: usize) -> Result<(SheetReader, bool), SheetFault> {
+        let mut strings = SheetStrings::default();
+        strings.push(b"<sst><si><t>Date</t></si><si><t> </t></si></sst>")?;
+        let mut reader = SheetReader::new(vec![NumberKind::Number, NumberKind::Date], false, LIMITS);
+        for part in format!("<x:worksheet><x:sheetData>{rows}</x:sheetData></x:worksheet>").as_bytes().chunks(size) {
+            if reader.push(part, &strings)?.is_some() {
+                return Ok((reader, true));
+            }
+        }
+        reader.finish()?;
+        Ok((reader, false))
+    }
+
+    /// Returns the row, column and text of each cell.
+    fn cells(rows: &str, size: usize) -> Vec<(usize, usize, String)> {
+        let (reader, _) = read(rows, size).unwrap();
+        let shown = |text: CellText<'_>| match text {
+            CellText::Shared(place) => format!("#{place}"),
+            CellText::Own(text) => text.to_owned(),
+        };
+        reader.cells().map(|(row, column, text)| (row, column, shown(text))).collect()
+    }
+
+    #[test]
+    fn each_kind_of_cell_has_its_text() {
+        let kinds = r#"<row r="3"><c t="s"><v>0</v></c><c r="C3" s="1"><v>45293</v></c><c><v>5</v></c><c t="b"><v>1</v></c>
+            <c t="e"><v>#N/A</v></c><c t="str"><f>A1&lt;2</f><v>a&amp;b</v></c><c t="inlineStr"><is><r><t>c</t></r>
+            <r><t>d</t></r></is></c><c t="d"><v>2024-01-02T09:30:00Z</v></c><c r="ZZ3" s="1"/><c t="s"><v>1</v></c></row>"#;
+        let wanted = ["#0", "2024-01-02T00:00:00", "5", "TRUE", "#N/A", "a&b", "cd", "2024-01-02T09:30:00"];
+        for size in [5, 64, 10_000] {
+            let found = cells(kinds, size);
+            assert_eq!(found.iter().map(|(_, _, text)| text.as_str()).collect::<Vec<_>>(), wanted);
+            assert_eq!(found.iter().map(|(_, column, _)| *column).collect::<Vec<_>>(), [0, 2, 3, 4, 5, 6, 7, 8]);
+        }
+    }
+
+    #[test]
+    fn a_column_of_numbers_and_empty_cells_has_numbers() {
+        let rows = r#"<row><c r="B1" t="str"><v>x</v></c><c t="str"><v>y</v></c></row>
+            <row r="5"><c r="B5"><v>1.5</v></c></row><row><c r="B6"><v>2</v></c><c s="1"><v>3</v></c></row>"#;
+        let (reader, _) = read(rows, 1000).unwrap();
+        assert_eq!((reader.columns(), reader.lines().collect::<Vec<_>>()), ((1, 3), vec![1, 5, 6]));
+        assert_eq!(reader.short_rows().collect::<Vec<_>>(), [(1, true)]);
+        assert_eq!(reader.numbers(1..3), [Some(vec![1.5, 2.0]), None]);
+        assert_eq!(reader.numbers(0..3), [None, None]);
+        assert!(reader.numbers(1..2)[1].is_none());
+    }
+
+    #[test]
+    fn a_sheet_that_is_too_large_is_reported() {
+        assert!(read(r#"<row r="1001"/>"#, 1000).unwrap().1);
+        let apart = |n: usize| (0..n).map(|_| r#"<row><c r="Z1"><v>1</v></c></row>"#).collect::<String>();
+        assert!(!read(&apart(3), 1000).unwrap().1);
+        assert!(read(&apart(4), 1000).unwrap().1);
+        let row = format!("<row>{}</row>", "<c><v>1</v></c>".repeat(41));
+        assert!(read(&row.repeat(98), 10_000).unwrap().1);
+    }
+
+    #[test]
+    fn cells_that_would_be_lost_are_refused() {
+        let faults = [
+            r#"<row r="2"/><row r="2"/>"#,
+            r#"<row r="2"/><row r="1"/>"#,
+            r#"<row r="x"/>"#,
+            r#"<row><c r="B1"/><c r="A1"/></row>"#,
+            r#"<row><c r="B1"/><c r="B1"/></row>"#,
+            r#"<row><c r="1"/></row>"#,
+            r#"<row><c r="ABCD1"/></row>"#,
+            "<row><c><v>x</v></c></row>",
+            r#"<row><c t="s"><v>2</v></c></row>"#,
+            r#"<row><c t="s"><v>x</v></c></row>"#,
+            "<row><c r=A1></c></row>",
+        ];
+        for rows in faults {
+            assert!(read(rows, 1000).is_err(), "{rows}");
+        }
+    }
 }
