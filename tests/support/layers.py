@@ -43,7 +43,7 @@ LAYERS = {
     "native": _layer("openoutcry_py", libraries=""),
     "errors": _layer("errors arguments", "native"),
     # The core: needs only NumPy, and has the public names of `import openoutcry`.
-    "readers": _layer("data.readers data.readers.*", BASE, deferred="openpyxl pyarrow"),
+    "readers": _layer("data.readers data.readers.*", BASE, deferred="pyarrow"),
     "data": _layer(
         "data data.*", f"{BASE} readers", deferred="exchange_calendars pandas polars pyarrow typing_extensions"
     ),

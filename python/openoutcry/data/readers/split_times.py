@@ -107,8 +107,8 @@ def _parts(texts: Sequence[str]) -> tuple[list[str], list[str]] | None:
         return None
     if _fit(_LINES[mark], lines):
         # One text per part is faster than a tuple per row.
-        parts = lines.replace(mark, "\n").split("\n") if lines.count(mark) == len(texts) else []
-        return (parts[::2], parts[1::2]) if parts else _partitioned(texts, mark)
+        halves = lines.replace(mark, "\n").split("\n") if lines.count(mark) == len(texts) else []
+        return (halves[::2], halves[1::2]) if halves else _partitioned(texts, mark)
     joined = _JOINED["digits" if first.isdigit() else "name"]
     # Most files of days have no time at all.
     if joined.match(first) is None:

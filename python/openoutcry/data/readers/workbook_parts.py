@@ -51,7 +51,7 @@ def opened(content: bytes) -> WorkbookParts:
     archive = zipfile.ZipFile(io.BytesIO(content))
     main = next(target for kind, target in _targets(archive, "").values() if kind == "officeDocument")
     parts = _targets(archive, main)
-    of_kind = {kind: target for kind, target in parts.values()}
+    of_kind = dict(parts.values())
     book = _tree(archive, main)
     sheets = {}
     for sheet in book.findall("{*}sheets/{*}sheet"):
@@ -98,8 +98,12 @@ def _targets(archive: zipfile.ZipFile, name: str) -> dict[str, tuple[str, str]]:
 
 
 def _kinds(styles: ElementTree.Element) -> bytes:
-    codes = {int(each.attrib["numFmtId"]): each.get("formatCode", "") for each in styles.iterfind("{*}numFmts/{*}numFmt")}
-    return "".join(_kind(int(style.get("numFmtId", "0")), codes) for style in styles.iterfind("{*}cellXfs/{*}xf")).encode()
+    codes = {
+        int(each.attrib["numFmtId"]): each.get("formatCode", "") for each in styles.iterfind("{*}numFmts/{*}numFmt")
+    }
+    return "".join(
+        _kind(int(style.get("numFmtId", "0")), codes) for style in styles.iterfind("{*}cellXfs/{*}xf")
+    ).encode()
 
 
 def _kind(number: int, codes: dict[int, str]) -> str:

@@ -82,7 +82,7 @@ pub struct SheetReader {
     cell: OpenCell,
     texts: String,
     cells: Vec<Cell>,
-    /// For each row with values: its number, the end of its cells, and whether one is a number or a date.
+    /// For each row with values: its number, the end of its cells, and whether one is a number.
     rows: Vec<(u32, usize, bool)>,
     size: SheetSize,
     width: u32,
@@ -172,7 +172,7 @@ impl SheetReader {
         (first as usize - 1, self.width as usize)
     }
 
-    /// Returns the rows, by their places, that end before the widest one, and whether each has a number or a date.
+    /// Returns the rows, by their places, that end before the widest one, and whether each has a number.
     pub fn short_rows(&self) -> impl Iterator<Item = (usize, bool)> {
         self.rows.iter().enumerate().filter_map(|(place, (_, end, has_number))| {
             (self.cells[end - 1].column < self.width).then_some((place, *has_number))
@@ -338,7 +338,7 @@ impl SheetReader {
                 added.ok_or(SheetFault("numbers in cells of numbers are required"))?;
             }
         }
-        self.row.has_number |= content != Content::Text;
+        self.row.has_number |= content == Content::Number;
         let range = u32::try_from(start).ok().zip(u32::try_from(self.texts.len()).ok());
         let (start, end) = range.ok_or(SheetFault("at most 4 GB of texts are required"))?;
         self.cells.push(Cell { column: self.row.column, start, end, content });

@@ -147,7 +147,7 @@ fn push_time(micros: i64, found: &mut String) {
 
 fn push_digits(number: i64, n_digits: u32, found: &mut String) {
     for place in (0..n_digits).rev() {
-        let digit = (number / 10_i64.pow(place) % 10) as u8;
+        let digit = u8::try_from(number / 10_i64.pow(place) % 10).unwrap_or_default();
         found.push(char::from(b'0' + digit));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::mem;
 use std::str;
 
 /// Longest tag or text. A cell of Excel holds 32,767 characters.
@@ -35,8 +36,30 @@ pub(crate) enum Token<'a> {
 pub(crate) struct XmlParts {
     /// The start of a tag or text that the next part completes.
     pending: Vec<u8>,
-    depth: usize,
+    open: OpenNames,
     is_closed: bool,
+}
+
+/// Names of the elements that have not ended.
+#[derive(Debug, Default)]
+struct OpenNames {
+    names: Vec<u8>,
+    starts: Vec<usize>,
+}
+
+impl OpenNames {
+    fn push(&mut self, name: &[u8]) {
+        self.starts.push(self.names.len());
+        self.names.extend_from_slice(name);
+    }
+
+    /// Removes the last name, and returns whether it is `name`.
+    fn pop(&mut self, name: &[u8]) -> bool {
+        let Some(start) = self.starts.pop() else { return false };
+        let is_last = self.names[start..] == *name;
+        self.names.truncate(start);
+        is_last
+    }
 }
 
 impl XmlParts {
@@ -47,61 +70,65 @@ impl XmlParts {
         mut take: impl FnMut(Token<'_>) -> Result<(), SheetFault>,
     ) -> Result<(), SheetFault> {
         self.pending.extend_from_slice(part);
-        let mut bytes = self.pending.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.pending);
-        let (mut depth, mut is_closed) = (self.depth, self.is_closed);
+        let pending = mem::take(&mut self.pending);
+        let mut bytes = pending.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&pending);
         while let Some(length) = length_of(bytes)? {
             let (token, rest) = bytes.split_at(length);
             bytes = rest;
-            if depth == 0
-                && is_closed
-                && token.starts_with(b"<")
-                && !token.starts_with(b"<!")
-                && !token.starts_with(b"<?")
-            {
-                return Err(SheetFault("one root element is required"));
-            }
-            if depth == 0 && !token.starts_with(b"<") && !token.trim_ascii().is_empty() {
-                return Err(SheetFault("text within the root element is required"));
-            }
-            match token {
-                [b'<', b'?', ..] | [b'<', b'!', b'-', ..] => {}
-                [b'<', b'!', b'[', b'C', b'D', b'A', b'T', b'A', b'[', text @ .., b']', b']', b'>'] => {
-                    take(Token::Verbatim(text))?;
-                }
-                [b'<', b'!', ..] => return Err(SheetFault("XML without a document type is required")),
-                [b'<', b'/', name @ .., b'>'] => {
-                    depth = depth.checked_sub(1).ok_or(SheetFault("an element must start before it ends"))?;
-                    is_closed = depth == 0;
-                    take(Token::End(local(name.trim_ascii())))?;
-                }
-                [b'<', tag @ .., b'>'] => {
-                    let whole = tag.strip_suffix(b"/");
-                    let tag = whole.unwrap_or(tag);
-                    let end = tag.iter().position(u8::is_ascii_whitespace).unwrap_or(tag.len());
-                    let (name, attributes) = tag.split_at(end);
-                    take(Token::Start(local(name), attributes))?;
-                    if whole.is_some() {
-                        is_closed |= depth == 0;
-                        take(Token::End(local(name)))?;
-                    } else {
-                        depth += 1;
-                    }
-                }
-                text => take(Token::Text(text))?,
-            }
+            self.hand_over(token, &mut take)?;
         }
         if bytes.len() > LONGEST {
             return Err(SheetFault("a tag or text of at most 1 MB is required"));
         }
-        let kept = bytes.len();
-        (self.depth, self.is_closed) = (depth, is_closed);
-        self.pending.drain(..self.pending.len() - kept);
+        self.pending.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// Hands a whole tag or text to `take`.
+    fn hand_over(
+        &mut self,
+        token: &[u8],
+        take: &mut impl FnMut(Token<'_>) -> Result<(), SheetFault>,
+    ) -> Result<(), SheetFault> {
+        match token {
+            [b'<', b'?', ..] | [b'<', b'!', b'-', ..] => Ok(()),
+            [b'<', b'!', b'[', b'C', b'D', b'A', b'T', b'A', b'[', text @ .., b']', b']', b'>'] => {
+                take(Token::Verbatim(text))
+            }
+            [b'<', b'!', ..] => Err(SheetFault("XML without a document type is required")),
+            [b'<', b'/', name @ .., b'>'] => {
+                if !self.open.pop(name.trim_ascii_end()) {
+                    return Err(SheetFault("elements that end in the order of their starts are required"));
+                }
+                self.is_closed = self.open.starts.is_empty();
+                take(Token::End(local(name.trim_ascii_end())))
+            }
+            [b'<', tag @ .., b'>'] => {
+                if self.is_closed {
+                    return Err(SheetFault("one root element is required"));
+                }
+                let is_empty = tag.ends_with(b"/");
+                let tag = tag.strip_suffix(b"/").unwrap_or(tag);
+                let end = tag.iter().position(u8::is_ascii_whitespace).unwrap_or(tag.len());
+                let (name, attributes) = tag.split_at(end);
+                take(Token::Start(local(name), attributes))?;
+                if is_empty {
+                    self.is_closed = self.open.starts.is_empty();
+                    return take(Token::End(local(name)));
+                }
+                self.open.push(name);
+                Ok(())
+            }
+            text if self.open.starts.is_empty() && !text.trim_ascii().is_empty() => {
+                Err(SheetFault("text within the root element is required"))
+            }
+            text => take(Token::Text(text)),
+        }
     }
 
     /// Returns an error unless the root element has ended.
     pub(crate) fn finish(&self) -> Result<(), SheetFault> {
-        if self.is_closed && self.depth == 0 && self.pending.trim_ascii().is_empty() {
+        if self.is_closed && self.pending.trim_ascii().is_empty() {
             return Ok(());
         }
         Err(SheetFault("an XML text that ends with its root element is required"))
@@ -140,8 +167,11 @@ fn local(name: &[u8]) -> &[u8] {
     name.iter().position(|byte| *byte == b':').map_or(name, |colon| &name[colon + 1..])
 }
 
+/// Name and value of an attribute.
+type Attribute<'a> = (&'a [u8], &'a [u8]);
+
 /// Removes the first attribute; `None` if there is none.
-pub(crate) fn next_attribute<'a>(attributes: &mut &'a [u8]) -> Result<Option<(&'a [u8], &'a [u8])>, SheetFault> {
+pub(crate) fn next_attribute<'a>(attributes: &mut &'a [u8]) -> Result<Option<Attribute<'a>>, SheetFault> {
     let rest = attributes.trim_ascii_start();
     if rest.is_empty() {
         return Ok(None);
@@ -221,7 +251,9 @@ mod tests {
 
     #[test]
     fn what_is_no_whole_document_is_refused() {
-        for text in ["", "<a>", "<a></a></b>", "<a/><b/>", "<a/>b", "<!DOCTYPE a []><a/>", "<a", "<a><!--</a>"] {
+        for text in
+            ["", "<a>", "<a></b>", "<a></a></b>", "<a/><b/>", "<a/>b", "<!DOCTYPE a []><a/>", "<a", "<a><!--</a>"]
+        {
             assert!(tokens(text, 64).is_err(), "{text}");
         }
         assert!(tokens(&format!("<a>{}</a>", "b".repeat(3 * LONGEST)), LONGEST).is_err());
