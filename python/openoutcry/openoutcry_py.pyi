@@ -678,18 +678,10 @@ class SheetStrings:
 
     def __new__(cls) -> SheetStrings: ...
     def push(self, part: bytes) -> None:
-        """Read the next part of the XML.
-
-        Raises:
-            ValueError: the XML is invalid.
-        """
+        """Read the next part of the XML."""
 
     def finish(self) -> None:
-        """Refuse a text that is not complete.
-
-        Raises:
-            ValueError: the root element has not ended.
-        """
+        """Refuse a text that is not complete."""
 
 @final
 class SheetReader:
@@ -710,17 +702,10 @@ class SheetReader:
         """Read the next part of the XML.
 
         Returns the number of values, cells and rows if the sheet is too large.
-
-        Raises:
-            ValueError: the XML is invalid.
         """
 
     def finish(self) -> None:
-        """Refuse a text that is not complete.
-
-        Raises:
-            ValueError: the root element has not ended.
-        """
+        """Refuse a text that is not complete."""
 
     def columns(self) -> tuple[list[list[str]], list[int], list[tuple[int, bool]]]:
         """Return the columns from the first to the last one with a value.

@@ -46,6 +46,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
         "events": set(),
         "ledger": set(),
         "pickle": set(),
+        "sheets": set(),
         "arena_log": {"error"},
         "arguments": {"error"},
         "arrays": {"error"},

@@ -40,6 +40,9 @@ impl SheetStrings {
 }
 
 /// Reader of the cells of a sheet.
+///
+/// `kinds` has a letter for each style: `d` for a date, `t` for a duration. `limits` are the most rows, the most
+/// cells, the cells above which a sheet must not be sparse, and of how many cells one must have a value there.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct SheetReader {
     reader: CoreReader,
@@ -49,7 +52,7 @@ pub struct SheetReader {
 /// The numbers of each column; `None` for a column of texts.
 type Numbers<'py> = Vec<Option<Bound<'py, PyArray1<f64>>>>;
 
-/// Fields by column, the number of each row, and the rows that end early without a number.
+/// Fields by column, numbers of the rows, and rows that end early.
 type Sheet<'py> = (Vec<Bound<'py, PyList>>, Vec<u32>, Vec<(usize, bool)>);
 
 #[pymethods]
@@ -79,7 +82,7 @@ impl SheetReader {
     /// Whether no cell has a value.
     #[getter]
     fn is_empty(&self) -> bool {
-        self.reader.lines().next().is_none()
+        self.reader.cells().lines().next().is_none()
     }
 
     /// Refuse a text that is not complete.
@@ -92,27 +95,27 @@ impl SheetReader {
     /// They are the fields of each column in the rows with values, the numbers of these rows, and the places of the
     /// rows that end before the widest one, each with whether it has a number.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Sheet<'py>> {
-        let lines: Vec<u32> = self.reader.lines().collect();
-        let (first, end) = self.reader.columns();
+        let lines: Vec<u32> = self.reader.cells().lines().collect();
+        let (first, end) = self.reader.cells().columns();
         let empty = PyString::new(py, "");
         let strings = self.strings.borrow(py);
         let shared: Vec<Bound<'py, PyString>> = strings.strings.texts().map(|text| PyString::new(py, text)).collect();
         let columns: Vec<Bound<'py, PyList>> =
             (first..end).map(|_| PyList::new(py, iter::repeat_n(&empty, lines.len()))).collect::<PyResult<_>>()?;
-        for (row, column, text) in self.reader.cells() {
+        for (row, column, text) in self.reader.cells().cells() {
             match text {
                 CellText::Shared(place) => columns[column - first].set_item(row, &shared[place])?,
                 CellText::Own(text) => columns[column - first].set_item(row, PyString::new(py, text))?,
             }
         }
-        Ok((columns, lines, self.reader.short_rows().collect()))
+        Ok((columns, lines, self.reader.cells().short_rows().collect()))
     }
 
     /// Return the numbers of each column in a range of rows, by their places.
     ///
     /// An empty cell is NaN. None for a column with another value than numbers, or without a value.
     fn numbers<'py>(&self, py: Python<'py>, start: usize, end: usize) -> Numbers<'py> {
-        let found = py.detach(|| self.reader.numbers(start..end));
+        let found = py.detach(|| self.reader.cells().numbers(start..end));
         found.into_iter().map(|numbers| numbers.map(|numbers| numbers.into_pyarray(py))).collect()
     }
 }

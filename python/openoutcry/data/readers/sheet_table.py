@@ -25,7 +25,7 @@ class SheetTable(ColumnTable):
 
 
 def of_sheet(sheet: SheetReader) -> TextTable:
-    """Return the table of a sheet, as `text_table.of_grid` does, without a list for each row."""
+    """Return the table of a sheet, as `text_table.of_grid` does, by column."""
     columns, lines, short_rows = sheet.columns()
     # Rows whose last fields are empty, and whether each has a number.
     short = dict(short_rows)

@@ -71,7 +71,11 @@ def opened(content: bytes) -> WorkbookParts:
 
 
 def parts_of(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
-    """Yield an entry of an archive in parts; an entry whose checksum differs raises `zipfile.BadZipFile`."""
+    """Yield an entry of an archive in parts.
+
+    Raises:
+        zipfile.BadZipFile: its checksum differs.
+    """
     with archive.open(name) as file:
         while part := file.read(_PART):
             yield part
@@ -88,7 +92,7 @@ def _tree(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
 
 
 def _targets(archive: zipfile.ZipFile, name: str) -> dict[str, tuple[str, str]]:
-    """Return the kind and the name of each part that a part refers to, by the name of the reference."""
+    """Return the kind and name of each part that a part refers to, by reference."""
     folder, base = posixpath.split(name)
     found = {}
     for each in _tree(archive, posixpath.join(folder, "_rels", f"{base}.rels")):

@@ -31,6 +31,7 @@ pub(crate) mod row_keys;
 pub(crate) mod row_lines;
 pub(crate) mod sheet_cells;
 pub(crate) mod sheet_numbers;
+pub(crate) mod sheet_reader;
 pub(crate) mod sheet_strings;
 pub(crate) mod sheet_xml;
 pub(crate) mod shown_numbers;

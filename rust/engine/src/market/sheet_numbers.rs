@@ -5,9 +5,10 @@ use std::str;
 
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
-/// Days from 1970-01-01 to the first and the last date of Python, and to day 0 of a workbook.
+/// Days from 1970-01-01 to the first date of Python; below, to the last one.
 const FIRST_DAY: i64 = -719_162;
 const LAST_DAY: i64 = 2_932_896;
+/// Days from 1970-01-01 to day 0 of a workbook.
 const DAY_ZERO: i64 = -25_569;
 const DAY_ZERO_1904: i64 = -24_107;
 
@@ -45,7 +46,7 @@ fn push_integer(text: &str, found: &mut String) -> Option<()> {
     Some(())
 }
 
-/// Returns whether a decimal of few digits is the shortest text of its number already.
+/// Returns whether a decimal is the shortest text of its number already.
 fn is_shortest(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"-").unwrap_or(text);
     let Some(point) = text.iter().position(|byte| *byte == b'.') else { return false };
