@@ -43,6 +43,8 @@ __all__ = [
     "RunReader",
     "Scenario",
     "Session",
+    "SheetReader",
+    "SheetStrings",
     "State",
     "Submission",
     "TradingEnv",
@@ -671,6 +673,54 @@ class NumberColumn:
 
     def push(self, values: _Vector | npt.NDArray[np.int64]) -> None:
         """Add the next values."""
+
+@final
+class SheetStrings:
+    """Texts that the cells of a workbook share."""
+
+    def __new__(cls) -> SheetStrings: ...
+    def push(self, part: bytes) -> None:
+        """Read the next part of the XML."""
+
+    def finish(self) -> None:
+        """Refuse a text that is not complete."""
+
+@final
+class SheetReader:
+    """Reader of the cells of a sheet.
+
+    `kinds` has a letter for each style: `d` for a date, `t` for a duration. `limits` are the most rows, the most
+    cells, the cells above which a sheet must not be sparse, and of how many cells one must have a value there.
+    """
+
+    def __new__(
+        cls, strings: SheetStrings, kinds: bytes, is_1904: bool, limits: tuple[int, int, int, int]
+    ) -> SheetReader: ...
+    @property
+    def is_empty(self) -> bool:
+        """Whether no cell has a value."""
+
+    def push(self, part: bytes) -> tuple[int, int, int] | None:
+        """Read the next part of the XML.
+
+        Returns the number of values, cells and rows if the sheet is too large.
+        """
+
+    def finish(self) -> None:
+        """Refuse a text that is not complete."""
+
+    def columns(self) -> tuple[list[list[str]], list[int], list[tuple[int, bool]]]:
+        """Return the columns from the first to the last one with a value.
+
+        They are the fields of each column in the rows with values, the numbers of these rows, and the places of the
+        rows that end before the widest one, each with whether it has a number.
+        """
+
+    def numbers(self, start: int, end: int) -> list[_Vector | None]:
+        """Return the numbers of each column in a range of rows, by their places.
+
+        An empty cell is NaN. None for a column with another value than numbers, or without a value.
+        """
 
 @final
 class LongRows:

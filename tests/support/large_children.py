@@ -64,7 +64,7 @@ def _read(files: list[tuple[str, Path, dict[str, Any]]], address_space: int, sec
     import openoutcry as oo
 
     # Libraries that a reader imports are no growth of its memory.
-    for library in ("pandas", "pyarrow.parquet", "pyarrow.feather", "openpyxl"):
+    for library in ("pandas", "pyarrow.parquet", "pyarrow.feather"):
         with suppress(ModuleNotFoundError):
             import_module(library)
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -173,6 +173,36 @@ def xlsx_compressed(size: int) -> LargeFile:
     return LargeFile(packed(PARTS | {"xl/s.xml": f"{start}{sheet}</sheetData></worksheet>"}), ".xlsx")
 
 
+def xlsx_bars(size: int, *, has_date_cells: bool = True) -> LargeFile:
+    """Return a workbook of minutes as spreadsheets write it: names of cells, compressed, with shared texts."""
+    draw = random.Random(size)
+    texts, rows = list(map(str.title, NAMES)), []
+    # A row takes 31 bytes of the archive.
+    for row in range(2, size // 31 + 2):
+        rows.append(f'<row r="{row}" spans="1:6">')
+        if has_date_cells:
+            rows.append(f'<c r="A{row}" s="1"><v>{36_526 + row / 1440!r}</v></c>')
+        else:
+            rows.append(f'<c r="A{row}" t="s"><v>{len(texts)}</v></c>')
+            texts.append(str(minutes(row)))
+        rows.extend(f'<c r="{column}{row}"><v>{cell}</v></c>' for column, cell in zip("BCDEF", bar(draw), strict=True))
+        rows.append("</row>")
+    head = "".join(f'<c r="{column}1" t="s"><v>{place}</v></c>' for place, column in enumerate("ABCDEF"))
+    space = f'xmlns="{OF}/spreadsheetml/2006/main"'
+    references = "".join(
+        f'<Relationship Id="{name}" Type="{OF}/officeDocument/2006/relationships/{name}" Target="{name}.xml"/>'
+        for name in ("styles", "sharedStrings")
+    )
+    book = "xl/_rels/workbook.xml.rels"
+    parts = PARTS | {
+        book: PARTS[book].replace("</Relationships>", f"{references}</Relationships>"),
+        "xl/styles.xml": f'<styleSheet {space}><cellXfs><xf numFmtId="0"/><xf numFmtId="22"/></cellXfs></styleSheet>',
+        "xl/sharedStrings.xml": f"<sst {space}>{''.join(f'<si><t>{text}</t></si>' for text in texts)}</sst>",
+        "xl/s.xml": f'<worksheet {space}><sheetData><row r="1">{head}</row>{"".join(rows)}</sheetData></worksheet>',
+    }
+    return LargeFile(packed(parts), ".xlsx")
+
+
 def packed(parts: dict[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return an archive of texts."""
     buffer = io.BytesIO()
@@ -286,6 +316,8 @@ PACKED: dict[str, Shape] = {
     "Excel, 100 columns": lambda size: xlsx(size, 100, lambda draw: str(price(draw))),
     "Excel, empty cells": lambda size: xlsx(size, 1000, lambda draw: ""),
     "Excel, compressed": xlsx_compressed,
+    "Excel, minutes": xlsx_bars,
+    "Excel, minutes as texts": lambda size: xlsx_bars(size, has_date_cells=False),
     "gzip of bars": lambda size: LargeFile(gzip.compress(of_bars(3 * size, minutes).content, 6), ".csv.gz"),
     "zip of long rows": lambda size: LargeFile(packed({"a.csv": long(3 * size, 500).content.decode()}), ".zip"),
     "gzip of zeros": lambda size: LargeFile(gzip.compress(bytes(200 * size), 6), ".csv.gz"),

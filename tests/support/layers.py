@@ -46,7 +46,7 @@ LAYERS = {
     "untrusted": _layer("untrusted untrusted.bounded_file untrusted.diagnostics untrusted.terminal", BASE, ""),
     "consoles": _layer("untrusted.rich_console", "untrusted", "rich"),
     # The core: needs only NumPy, and has the public names of `import openoutcry`.
-    "readers": _layer("data.readers data.readers.*", f"{BASE} untrusted", deferred="openpyxl pyarrow"),
+    "readers": _layer("data.readers data.readers.*", f"{BASE} untrusted", deferred="pyarrow"),
     "data": _layer(
         "data data.*",
         f"{BASE} untrusted readers",

@@ -49,6 +49,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
         "ledger": set(),
         "pickle": set(),
         "readable_text": set(),
+        "sheets": set(),
         "arguments": {"error"},
         "arrays": {"error"},
         "compression": {"error"},

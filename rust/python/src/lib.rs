@@ -31,6 +31,7 @@ mod readable_text;
 mod record;
 mod run;
 mod scenario;
+mod sheets;
 mod skill;
 mod verdict;
 
@@ -62,6 +63,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arena_log::LogAudit>()?;
     module.add_class::<arena_log::MerkleTree>()?;
     module.add_class::<record::Record>()?;
+    module.add_class::<sheets::SheetReader>()?;
+    module.add_class::<sheets::SheetStrings>()?;
     module.add_class::<costs::CostModel>()?;
     module.add_class::<limits::Limits>()?;
     module.add_class::<run::Run>()?;
