@@ -36,7 +36,7 @@ LOST = Answer("", "agent_lost")
         ("cmd:", "an agent must be a command; received ''"),
         ("cmd:a 'b", 'an agent must be a command; received "a \'b": No closing quotation'),
         ("http://", "an agent's URL must be `http://HOST:PORT`; received 'http://'"),
-        ("http://a?b=c", "an agent's URL must be `http://HOST:PORT`; received 'http://a?b=c'"),
+        ("http://a?b=c", "an agent's URL must be `http://HOST:PORT`; received 'http://a?...'"),
         (":f", "an agent must be `module:function`; received ':f'"),
     ],
 )
