@@ -18,11 +18,6 @@ import recorded_run
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry import records
-from openoutcry.arena import verifier
-from openoutcry.arena.log.log_proofs import leaf_hash
-from openoutcry.arena.log.log_records import Link, key_fingerprint, seal_submission
-from openoutcry.arena.log.signed_notes import VerifierKey
-from openoutcry.arena.store.entry_writes import key_digest
 from openoutcry.harness.conformance.conformance_report import digest_of as report_digest
 from openoutcry.records.chained_lines import Draft
 from openoutcry.research.proposal_checks import digest_of
@@ -31,6 +26,15 @@ from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.scoring.suite import Suite
 
 pytestmark = pytest.mark.once
+
+# The oldest supported libraries are tested without the extra of the Arena.
+pytest.importorskip("cryptography")
+
+from openoutcry.arena import verifier  # noqa: E402
+from openoutcry.arena.log.log_proofs import leaf_hash  # noqa: E402
+from openoutcry.arena.log.log_records import Link, key_fingerprint, seal_submission  # noqa: E402
+from openoutcry.arena.log.signed_notes import VerifierKey  # noqa: E402
+from openoutcry.arena.store.entry_writes import key_digest  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "commitments.md").read_text(encoding="utf-8")
