@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.scoring import scorer
 from openoutcry.untrusted import terminal
-from openoutcry.untrusted.diagnostics import readable_reports
 from openoutcry.untrusted.rich_console import Console, Progress, description_column
 
 pytestmark = pytest.mark.once
@@ -137,13 +134,19 @@ def test_a_traceback_of_a_command_shows_no_control_character(
         assert controls_of(done.stderr) == []
 
 
-def test_warnings_and_log_messages_of_a_command_show_no_control_character(capsys: pytest.CaptureFixture[str]) -> None:
-    with readable_reports(), warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.warn(HOSTILE, stacklevel=1)
-        assert logging.lastResort is not None
-        logging.lastResort.emit(logging.LogRecord("x", logging.ERROR, "f.py", 1, HOSTILE, (), None))
-    assert controls_of(capsys.readouterr().err) == []
+def test_warnings_and_log_messages_of_a_command_show_no_control_character() -> None:
+    code = f"""
+import logging, warnings
+from openoutcry.untrusted.diagnostics import readable_reports
+with readable_reports():
+    warnings.warn({HOSTILE!r}, stacklevel=1)
+    logging.getLogger("x").error({HOSTILE!r})
+"""
+    # pytest records warnings instead of printing them, so the text comes from another process.
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
+    # Both keep their line breaks.
+    assert done.stderr.count(SHOWN.partition(r"\n")[0]) == 2
+    assert controls_of(done.stderr) == []
 
 
 def test_a_warning_of_the_scorer_shows_no_control_character() -> None:
