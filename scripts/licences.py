@@ -73,7 +73,7 @@ PACKAGES = (
 
 
 class MissingCratesError(Exception):
-    """Cargo's registry lacks sources, and cargo was told not to download."""
+    """Cargo's registry lacks sources, and downloads are off."""
 
 
 def lock_digest(text: str) -> str:

@@ -41,7 +41,7 @@ def commands_with_agents() -> Iterator[Any]:
 
 
 def parameters_of(command: Any, kind: str) -> set[str]:
-    """Return the parameters of a command whose annotation names a type."""
+    """Return the parameters of a command that are annotated with a type."""
     parameters = inspect.signature(command.callback).parameters.items()
     return {name for name, each in parameters if re.search(rf"\b{kind}\b", str(each.annotation))}
 

@@ -68,7 +68,7 @@ def in_data(name: str, *suffixes: str) -> Callable[[], list[Entry]]:
 
 
 def ledger_rows(path: Path) -> object:
-    """Read a ledger whose log is the file."""
+    """Read a ledger with the file as its log."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "00000.jsonl").write_bytes(path.read_bytes())
         ledger = Ledger(folder)

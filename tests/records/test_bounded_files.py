@@ -66,7 +66,7 @@ def peak_of(call: Callable[[], Any]) -> int:
 
 @pytest.mark.parametrize("name", ["g.market.gz", "g.csv.gz"])
 def test_a_gzip_bomb_is_refused_with_little_memory(name: str, tmp_path: Path) -> None:
-    # 1 GiB of spaces in 4.5 MB, whose limit is 200 times its size.
+    # 1 GiB of spaces in 4.5 MB. The limit is 200 times the size of the file.
     (tmp_path / name).write_bytes(PIECE * 64)
     assert peak_of(lambda: open_market(tmp_path / name)) < 100 << 20
 

@@ -61,7 +61,7 @@ def change(content: bytes, other: bytes, draw: random.Random) -> bytes:
 
 
 def repacked(content: bytes, other: bytes, draw: random.Random) -> bytes:
-    """Return a ZIP archive with one member changed, whose checksums are valid."""
+    """Return a ZIP archive with one member changed and valid checksums."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(made, "w") as changed:
         chosen = draw.choice(archive.namelist())

@@ -19,7 +19,7 @@ from openoutcry.errors import refusal
 
 # The number of a value that has none so far.
 _UNKNOWN = 2**32 - 1
-# Days of ten years, which are listed at once.
+# Days of ten years: the length of a table of days.
 _DAYS = 3653
 
 

@@ -1,4 +1,4 @@
-//! Sheets of workbooks, whose XML arrives in parts.
+//! Sheets of workbooks: their XML arrives in parts.
 
 use std::iter;
 

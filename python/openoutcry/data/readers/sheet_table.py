@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 1 << 27
 
 
 class SheetTable(ColumnTable):
-    """Columns of a sheet, with the numbers of those whose cells are numbers."""
+    """Columns of a sheet, and the numbers of number columns."""
 
     def __init__(self, table: ColumnTable, numbers: Sequence[Numbers | None]) -> None:
         super().__init__(table.names, table.columns, table.lines, table.preamble)
@@ -38,7 +38,7 @@ def of_sheet(sheet: SheetReader) -> TextTable:
     if n_characters > _MOST_CHARACTERS:
         message = f"a sheet of at most {_MOST_CHARACTERS} characters is required; received {n_characters}"
         raise refusal("dataset_too_large", f"{message}; hint: leave out the columns that are not prices, or split it")
-    # Rows whose last fields are empty, and whether each has a number.
+    # Rows with empty last fields, and whether each has a number.
     short = dict(short_rows)
     start = next(place for place in range(len(lines)) if place not in short)
     end = len(lines)

@@ -35,7 +35,7 @@ class AttackTarget:
     Attributes:
         secret: The text that no attempt may read.
         folder: The agent's folder, with a symbolic link to the data and a hidden file.
-        hidden: The hidden paths in the folder, one of which does not exist before `write_output`.
+        hidden: The hidden paths in the folder. The output does not exist before `write_output`.
         descriptor: An open file of the harness, inheritable.
     """
 

@@ -50,7 +50,7 @@ struct Row {
 }
 
 impl SheetCells {
-    /// Adds a cell whose text begins at `start` of the texts.
+    /// Adds a cell; its text begins at `start` of the texts.
     ///
     /// `None` if the texts are too long.
     pub(crate) fn add(&mut self, column: u32, start: usize, content: Content) -> Option<()> {

@@ -45,7 +45,7 @@ pub struct SheetSize {
     pub n_rows: u64,
 }
 
-/// Reader of a sheet whose XML arrives in parts.
+/// Reader of a sheet: its XML arrives in parts.
 #[derive(Debug)]
 pub struct SheetReader {
     xml: XmlParts,

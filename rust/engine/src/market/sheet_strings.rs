@@ -2,7 +2,7 @@
 
 use crate::market::sheet_xml::{SheetFault, Token, XmlParts, unescape, verbatim};
 
-/// Text of an element whose parts may have formats, without its phonetic guides.
+/// Text of an element with formatted parts, without its phonetic guides.
 #[derive(Debug, Default)]
 pub(crate) struct RichText {
     text: String,

@@ -149,7 +149,7 @@ fn length_of(bytes: &[u8]) -> Result<Option<usize>, SheetFault> {
     }
 }
 
-/// Returns the length of a tag, whose attributes may hold `>`.
+/// Returns the length of a tag; its attributes may hold `>`.
 fn tag_length(bytes: &[u8]) -> Option<usize> {
     let mut quote = 0;
     for (place, byte) in bytes.iter().enumerate() {
