@@ -220,6 +220,6 @@ def test_text_after_a_signed_record_is_refused(name: str, tmp_path: Path) -> Non
     more = b'{"x"' if not name.endswith(".zst") else frame.write(b'{"x"') + frame.finish()
     with (tmp_path / name).open("ab") as file:
         file.write(more)
-    with pytest.raises(oo.OpenOutcryError, match="which has text after the digest line") as error:
+    with pytest.raises(oo.OpenOutcryError, match="received text after the digest line") as error:
         RunRecord.load(tmp_path / name)
     assert error.value.slug == "record_invalid"

@@ -147,6 +147,8 @@ fn a_line_that_does_not_belong_where_it_stands_is_refused_with_its_number() {
     assert_eq!(refused(&[0, 1, 7]), format!("{wanted} a line other than a step or end inside a run, in line 3"));
     assert_eq!(refused(&[0, 1, 13]), format!("{wanted} a line other than a step or end inside a run, in line 3"));
     assert_eq!(refused(&[0, 13, 13]), format!("{wanted} a line after the digest line, in line 3"));
+    let more = AgentTrajectory::from_lines((record().to_lines() + "{").as_bytes()).unwrap_err().to_string();
+    assert_eq!(more, format!("{wanted} text after the digest line"));
     assert!(refused(&[1]).ends_with("column 9, in line 1"), "{}", refused(&[1]));
 }
 

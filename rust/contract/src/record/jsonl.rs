@@ -20,7 +20,7 @@ impl AgentTrajectory {
     /// Returns the record in lines, each of which must be canonical JSON.
     ///
     /// Text after the last line end was torn by a crash and is dropped. The record then has no digest, and a run
-    /// without an end has none either.
+    /// without an end has none either. Text after a digest line is refused.
     ///
     /// # Errors
     ///
@@ -36,7 +36,12 @@ impl AgentTrajectory {
             reader.read(line).map_err(|fault| in_line(fault, index + 1))?;
         }
         let record = reader.record.ok_or_else(|| RecordError::invalid("no complete line"))?;
-        Ok(Lines { record, torn_bytes: bytes.len() - whole })
+        let torn_bytes = bytes.len() - whole;
+        // A crash leaves none, because the digest line is the last write. The record would read as signed.
+        if torn_bytes > 0 && record.digest.is_some() {
+            return Err(RecordError::invalid("text after the digest line"));
+        }
+        Ok(Lines { record, torn_bytes })
     }
 }
 
