@@ -24,6 +24,11 @@ from openoutcry.errors import refusal
 from openoutcry.ledger.market_fingerprints import DATED, KINDS_FROM, UNDATED, day, days_of, marks_of
 from openoutcry.ledger.market_shapes import Line, in_common, lines_of, packed, unpacked
 
+FAMILY_LIMITS = (
+    "Earlier trials and openings count on the markets that this ledger recognizes, not on baskets or differences of"
+    " symbols, prices with a correlation of returns below about 0.98, fewer than about 150 bars, or in another ledger."
+)
+"""What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.
 _MIN_ANCHORS, _MIN_MARKS = 8, 3
 # Small returns, or returns with few digits, share anchors by chance. If both markets have marks, this fraction of the
