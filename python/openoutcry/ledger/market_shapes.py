@@ -3,7 +3,7 @@
 A change that keeps the order of neighbouring returns keeps the shapes: an added offset, leverage, drift, an inverted
 quote, rounding and small noise. A path is 18 returns of a line; its shape records which of them exceed the returns one,
 two and three places before. Lines are the symbols, and the ratios of symbols, which do not depend on the currency.
-Paths have a distance of one to seven bars, or run over the last bars of days, weeks or months.
+Paths have a distance of one to seven bars, or run over the last bars of hours, days, weeks or months.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ DAY_BITS = 16
 _PATH_BITS, _BYTES = 40, 7
 
 _RETURNS, _LAGS = 18, (1, 2, 3)
-# A path with more ties is skipped, one in eight comparisons: constant or pegged prices identify no market.
-_MAX_TIES, _TIE = 6, 1e-11
+# A path with more ties is skipped, one in eight comparisons, since constant or pegged prices identify no market. So is
+# one with fewer turning points: random returns have 11 of 16 on average, and smooth curves have few and look alike.
+_MAX_TIES, _TIE, _MIN_TURNS = 6, 1e-11, 6
+_MIN_DISTINCT = 0.9
 # One path in `2 ** bits` is selected, by its own hash, so a denser selection contains a sparser one.
-_EVERY_BAR, _THINNED, _CALENDAR = 5, 7, {"D": 5, "W": 4, "M": 3}
+_EVERY_BAR, _THINNED, _CALENDAR = 5, 7, {"h": 5, "D": 5, "W": 4, "M": 3}
 _STEPS = (2, 3, 4, 5, 6, 7)
 # With more symbols, the ratio of each to their mean replaces the ratios of pairs.
 _MAX_PAIRED = 12
@@ -112,7 +114,8 @@ def common(hits: Iterable[Hit], sizes: Sequence[int], others: Mapping[int, int])
         every.setdefault((line, other), set()).add(path)
         if is_dated:
             dated.setdefault((line, other), set()).add(path)
-    return Common(*(any(_is_line(found, sizes, others) for found in kind.items()) for kind in (dated, every)))
+    at_dates, at_any = (any(_is_line(each, sizes, others) for each in found.items()) for found in (dated, every))
+    return Common(at_dates, at_any)
 
 
 def _is_line(found: tuple[tuple[int, int], set[int]], sizes: Sequence[int], others: Mapping[int, int]) -> bool:
@@ -155,21 +158,35 @@ def _shapes(logs: Prices, days: Words, bars: npt.NDArray[np.int64], step: int, b
     bit = 0
     for lag in _LAGS:
         change = moves[lag * step :] - moves[: -lag * step]
-        signs = (change > _TIE).astype(np.uint64), (change < -_TIE).astype(np.uint64)
-        for at in range(_RETURNS - lag):
-            up |= signs[0][at * step :][:n_paths] << np.uint64(bit)
-            down |= signs[1][at * step :][:n_paths] << np.uint64(bit)
-            bit += 1
+        for words, is_signed in ((up, change > _TIE), (down, change < -_TIE)):
+            words |= _window(is_signed.astype(np.uint64), _RETURNS - lag, step)[:n_paths] << np.uint64(bit)
+        bit += _RETURNS - lag
     ties = bit - _ones(up | down)
     # The order of an inverted quote is the reverse.
     words = mix(np.maximum(up, down) ^ mix(np.minimum(up, down)))
-    kept = np.flatnonzero((words & np.uint64((1 << bits) - 1) == 0) & (ties <= _MAX_TIES))
-    # A repeated path belongs to a pattern, such as a wave, and not to a market.
-    _, first, counts = np.unique(words[kept], return_index=True, return_counts=True)
-    kept = kept[first[counts == 1]]
+    # The lowest bits compare neighbours, in the order of time.
+    turns = _ones((up & (down >> np.uint64(1)) | down & (up >> np.uint64(1))) & np.uint64((1 << _RETURNS - 2) - 1))
+    usable = np.flatnonzero((ties <= _MAX_TIES) & (turns >= _MIN_TURNS))
+    # A pattern, such as a wave, repeats its paths and is not a market.
+    distinct, first, counts = np.unique(words[usable], return_index=True, return_counts=True)
+    if len(distinct) < _MIN_DISTINCT * len(usable):
+        return np.empty(0, dtype=np.uint64)
+    is_selected = (distinct & np.uint64((1 << bits) - 1) == 0) & (counts == 1)
+    kept = usable[first[is_selected]]
     last = days[bars[kept + _RETURNS * step]]
     shapes: Words = (words[kept] >> np.uint64(64 - _PATH_BITS) << np.uint64(DAY_BITS)) | last
     return shapes
+
+
+def _window(bits: Words, length: int, step: int) -> Words:
+    """Return words of `length` bits, each `step` places after the one before."""
+    word, n_bits = bits, 1
+    for digit in f"{length:b}"[1:]:
+        word, n_bits = word[: -n_bits * step] | word[n_bits * step :] << np.uint64(n_bits), 2 * n_bits
+        if digit == "1":
+            rest = bits[n_bits * step :]
+            word, n_bits = word[: len(rest)] | rest << np.uint64(n_bits), n_bits + 1
+    return word
 
 
 def _ones(words: Words) -> npt.NDArray[np.int64]:
@@ -196,11 +213,15 @@ def _ratios(logs: Prices) -> Iterator[tuple[Prices, int]]:
 
 
 def _periods(dates: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:
-    """Return the number of the day, week and month of each bar; empty for dates that are none."""
+    """Return the number of the hour, day, week and month of each bar; empty for dates that are none."""
     try:
-        days = np.array([date[:10] for date in dates], dtype="datetime64[D]")
+        hours = np.array([date[:13] for date in dates], dtype="datetime64[h]")
     except ValueError:
         return {}
+    days = hours.astype("datetime64[D]")
     number = days.astype(np.int64)
     # Days are numbered from a Thursday; a week starts on Monday.
-    return {"D": number, "W": (number + 3) // 7, "M": days.astype("datetime64[M]").astype(np.int64)}
+    periods = {"W": (number + 3) // 7, "M": days.astype("datetime64[M]").astype(np.int64)}
+    if any(len(date) > 10 for date in dates):
+        periods |= {"h": hours.astype(np.int64), "D": number}
+    return periods

@@ -57,7 +57,9 @@ class HoldoutPower:
     def sentence(self) -> str:
         """The two probabilities, as a sentence."""
         chances = f"passes with a probability of {self.power:.0%}, and luck with {self.luck:.0%}"
-        return f"Over {self.n_bars:,} bars, a true Sharpe ratio of {self.sharpe:g} {chances}, before the drawdown limit."
+        return (
+            f"Over {self.n_bars:,} bars, a true Sharpe ratio of {self.sharpe:g} {chances}, before the drawdown limit."
+        )
 
     @property
     def notice(self) -> str:
