@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -183,3 +184,15 @@ def test_the_help_text_states_the_probabilities() -> None:
     for n_bars in (60, 252, 499):
         assert f"{pass_probability(n_bars - 1, 1.2, 252.0):.0%}".replace("%", " %") in RUN_EXAMPLES
         assert f"{n_bars}" in RUN_EXAMPLES
+
+
+def test_the_table_of_the_documentation_is_computed() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "research.md").read_text(encoding="utf-8")
+    for n_bars in (60, 120, 252, 499):
+        shown = [f"{100.0 * pass_probability(n_bars - 1, sharpe, 252.0):.0f} %" for sharpe in (0.0, 0.5, 1.2, 2.0)]
+        assert re.search(rf"\| {n_bars}(, the default)? \| {re.escape(' | '.join(shown))} \|", page), n_bars
+
+
+def test_the_drawdown_limit_lowers_a_holdout_as_long_as_all_tests_by_ten_points() -> None:
+    passed, within = simulated(499, 1.2, 499)
+    assert 0.06 < passed - within < 0.14

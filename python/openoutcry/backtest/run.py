@@ -18,7 +18,7 @@ from openoutcry.arguments import checked_integer, checked_text, is_bool
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
-from openoutcry.data.bar_counts import caveats_of, notices_of
+from openoutcry.data.bar_counts import caveats_of
 from openoutcry.data.columns import frozen, periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, weights_window
@@ -328,20 +328,10 @@ class Run:
         If no order filled, or more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
         """
         why = unfilled_caveat(self.dataset, self._settings["window"], self.events, lambda: self.event_counts["filled"])
-        caveats = ({"return": why} if why else {}) | caveats_of(self._bar_counts(), self.metrics["cagr"])
+        caveats = ({"return": why} if why else {}) | caveats_of(self.dataset, self.dates, self.metrics["cagr"])
         if native.is_riskless(self.returns):
             caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
         return caveats
-
-    def _bar_counts(self) -> tuple[str, ...]:
-        """Return the notices of the bars of the window, which other bars of the market must not change."""
-        start, end = self._settings["window"]
-        periods = self.dataset.periods_per_year
-        if end - start == self.dataset.n_bars or periods is None:
-            return self.dataset.notices
-        inferred = native.inferred_periods_per_year(list(self.dataset.dates))
-        least = periods if inferred is None else min(periods, inferred)
-        return notices_of(self.dates, least, is_stated=periods != inferred and least == periods)
 
     def __copy__(self) -> Run:
         return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)

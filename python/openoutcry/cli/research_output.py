@@ -58,7 +58,7 @@ class ProgressPrinter:
             self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['outcome']}{why}", style)
 
     def _show_power(self, declared: Mapping[str, Any] | None) -> None:
-        """Show how often luck and skill pass the holdout; nothing without one, or in an earlier journal."""
+        """Show how often luck and skill pass the holdout, if the journal declares it."""
         from openoutcry.research.holdout_power import HoldoutPower
 
         if declared is not None:
@@ -88,7 +88,7 @@ def list_line(result: Result) -> str:
 
 
 def holdout_lines(result: Result) -> list[str]:
-    """Return the power of an opened holdout, and the limits of what counts as an earlier opening."""
+    """Return the power of an opened holdout, and the limits of the family count."""
     from openoutcry.ledger import FAMILY_LIMITS
 
     if result.holdout_reuse is None:

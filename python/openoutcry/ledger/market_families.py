@@ -26,8 +26,8 @@ from openoutcry.ledger.market_shapes import Line, in_common, lines_of, packed, u
 
 FAMILY_LIMITS = (
     "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
-    " weighted spreads, prices with a correlation of returns below about 0.98, changed prices of every eighth bar or"
-    " fewer, a symbol of less than about 150 bars, and other ledgers."
+    " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
+    " and months, a symbol of less than about 150 bars, and other ledgers."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.

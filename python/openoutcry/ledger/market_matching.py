@@ -14,14 +14,19 @@ from openoutcry.ledger.market_shapes import DAY_BITS, Hit, by_path, common, foun
 
 
 class Related(NamedTuple):
-    """IDs of the markets that share prices with a market: at the same dates, and at any dates."""
+    """IDs of markets that share prices with a market, by dates.
+
+    Attributes:
+        family: Markets with the prices at the same dates.
+        kin: The same at any dates.
+    """
 
     family: frozenset[int]
     kin: frozenset[int]
 
 
 def related(base: sqlite3.Connection, market: Market) -> Related:
-    """Return the markets of the index that share prices, or changed prices, with a market."""
+    """Return the markets of the index with the same, or changed, prices."""
     counted = _shared_hashes(base, market)
     sizes = select_in(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
     family = {other for other, *size in sizes if is_family(counted[other], market.size, Size(*size))}

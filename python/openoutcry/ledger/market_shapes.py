@@ -1,4 +1,4 @@
-"""Hashes of return orderings ("shapes") that identify a market whose prices were changed.
+"""Hashes of return orderings ("shapes"), which identify changed prices.
 
 A change that keeps the order of neighbouring returns keeps the shapes: an added offset, leverage, drift, an inverted
 quote, rounding and small noise. A path is 18 returns of a line; its shape records which of them exceed the returns one,
@@ -49,7 +49,7 @@ class Common(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A path that a line of one market shares with a line of another, and whether the dates agree."""
+    """A path that a line of one market shares with a line of another."""
 
     line: int
     other: int
@@ -65,7 +65,7 @@ def lines_of(dates: Sequence[str], close: Prices, days: Words) -> tuple[Line, ..
         close: Shape `(n_bars, n_symbols)`, float64, any unit; values that are not positive are missing.
         days: Hash of the date of each bar. Shape `(n_bars,)`, uint64.
     """
-    logs = np.full(close.shape, np.nan)
+    logs: Prices = np.full(close.shape, np.nan)
     np.log(close, out=logs, where=np.isfinite(close) & (close > 0.0))
     periods, short = _periods(dates), days >> np.uint64(64 - DAY_BITS)
     lines = [_line(logs[:, at], periods, short) for at in range(logs.shape[1])]
@@ -198,7 +198,7 @@ def _ones(words: Words) -> npt.NDArray[np.int64]:
 
 
 def _ratios(logs: Prices) -> Iterator[tuple[Prices, int]]:
-    """Yield the ratios of symbols in logarithms, and the bits that make their selection sparser."""
+    """Yield the log ratios of symbols, and the bits that make their selection sparser."""
     n_symbols = logs.shape[1]
     if 2 <= n_symbols <= _MAX_PAIRED:
         # About as many shapes as those of the symbols: n (n - 1) / 2 pairs.
@@ -213,7 +213,10 @@ def _ratios(logs: Prices) -> Iterator[tuple[Prices, int]]:
 
 
 def _periods(dates: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:
-    """Return the number of the hour, day, week and month of each bar; empty for dates that are none."""
+    """Return the number of the hour, day, week and month of each bar.
+
+    Empty for labels that are no dates.
+    """
     try:
         hours = np.array([date[:13] for date in dates], dtype="datetime64[h]")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Power of the holdout test: how often a true Sharpe ratio passes it, and how often luck does.
+"""Power of the holdout test: how often skill and luck pass it.
 
 The test requires a Sharpe ratio above 0 and a probabilistic Sharpe ratio of `LEAST_PSR`. Both hold if the measured
 ratio exceeds its critical value, so normal returns without autocorrelation give a closed form. The drawdown limit is
@@ -72,7 +72,7 @@ class HoldoutPower:
         return f"{wanted}, more than half of this market."
 
     def passes(self, sharpe: float | None) -> float | None:
-        """Return the probability that a true annual ratio passes; None for an undefined ratio."""
+        """Return the probability that a true annual ratio passes; None for None."""
         if sharpe is None:
             return None
         return pass_probability(self.n_bars - 1, sharpe, self.periods_per_year)
@@ -120,7 +120,9 @@ def holdout_power(
 
 
 def pass_probability(n_returns: int, sharpe: float, periods_per_year: float) -> float:
-    """Return the probability that a true annual Sharpe ratio passes the test, before the drawdown limit.
+    """Return the probability that a true annual Sharpe ratio passes the test.
+
+    The drawdown limit is not part of it.
 
     Args:
         n_returns: Returns of the holdout, at least 2.

@@ -101,7 +101,7 @@ def _holdout(result: Result) -> dict[str, Any]:
 
 
 def _power(listed: ShortlistEntry, result: Result) -> dict[str, Any] | None:
-    """Return the power of the holdout, also at the ratios that the candidate had before it."""
+    """Return the power of the holdout, also at the earlier ratios of a candidate."""
     power = result.holdout_power
     if power is None:
         return None

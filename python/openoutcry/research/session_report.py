@@ -72,7 +72,7 @@ def shown(params: Mapping[str, Any]) -> str:
 
 
 def holdout_notes(result: Result) -> list[str]:
-    """Return the power of the holdout, advice on its length, and the limits of what counts as an earlier opening."""
+    """Return the power of the holdout, advice, and the limits of the family count."""
     power = result.holdout_power
     found = [] if power is None else [power.sentence, power.notice]
     return [note for note in found if note] + ([FAMILY_LIMITS] if result.start["holdout"] else [])

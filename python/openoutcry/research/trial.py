@@ -171,6 +171,6 @@ class Result:
 
     @property
     def holdout_power(self) -> HoldoutPower | None:
-        """Power of the holdout, declared at the start; None without a holdout or in an earlier journal."""
+        """Power of the holdout as declared at the start; None without a declaration."""
         declared = self.start.get("holdout_power")
         return None if declared is None else HoldoutPower.of_json(declared)
