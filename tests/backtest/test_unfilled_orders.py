@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli.commands import app
+from openoutcry.report.pages.event_counts import EVENTS
 
 MIXED = Path(__file__).parent.parent / "data" / "formats" / "mixed_crypto_stock.csv"
 DAYS = [f"2024-03-{day:02d}" for day in range(1, 29)]
@@ -29,7 +30,7 @@ def test_a_run_says_that_orders_were_lost_on_weekends() -> None:
     lost = sum(event["slug"] == "unfilled" for event in run.events)
     total = lost + run.event_counts["filled"]
     assert run.caveats["return"] == (
-        f"{lost} of the {total} orders did not fill; no price on the next bar: {lost} (QXS)"
+        f"{lost} of the {total} orders did not fill; no price to fill at, or no close, on the next bar: {lost} (QXS)"
     )
 
 
@@ -77,3 +78,25 @@ def test_data_check_says_what_seldom_fills(as_json: bool) -> None:
     assert "QXS fills on only 72% of the bars" in shown.output
     if as_json:
         assert json.loads(shown.output)["fills"]["QXS"] == {"n_fills": 18, "n_bars": 25}
+
+
+def test_an_order_that_costs_too_much_is_not_said_to_have_no_counterparty() -> None:
+    data = oo.Dataset.from_arrays(DAYS, ["A"], PRICES, open=PRICES, volume=np.full((28, 1), 10.0))
+    costs = oo.CostModel(impact_bps=5000.0, capital=1e9)
+    run = oo.run_backtest(data, np.ones((28, 1)), window=(0, 28), costs=costs)
+    assert {event["reason"] for event in run.events if event["slug"] == "unfilled"} == {"cost_too_high"}
+    assert "slippage and impact of half the price or more: " in run.caveats["return"]
+    assert EVENTS["unfilled"] == "an order could not be filled and was dropped"
+
+
+def test_an_order_without_a_close_to_fill_at_is_explained_by_either_bar() -> None:
+    """Without opens an order fills at the close before, so the next bar may have a price."""
+    close = np.hstack([PRICES, PRICES.copy()])
+    close[10, 1] = np.nan
+    data = oo.Dataset.from_arrays(DAYS, ["A", "B"], close)
+    weights = np.full((28, 2), np.nan)
+    weights[10] = [np.nan, 0.5]
+    run = oo.run_backtest(data, weights, window=(0, 28))
+    assert run.caveats["return"] == (
+        "the only order did not fill; no price to fill at, or no close, on the next bar: 1 (B)"
+    )

@@ -52,7 +52,9 @@ def test_missing_bars_are_a_caveat_of_datasets_runs_and_scores(name: str, tmp_pa
     assert dataset.periods_per_year == periods
     (notice,) = missing(dataset.notices)
     assert notice.startswith(wanted)
-    assert oo.run_backtest(dataset, "buy-and-hold", costs=FREE).caveats["cagr"] == notice
+    assert oo.run_backtest(dataset, "buy-and-hold", (0, len(dates)), costs=FREE).caveats["cagr"] == notice
+    (of_window,) = missing([oo.run_backtest(dataset, "buy-and-hold", costs=FREE).caveats["cagr"]])
+    assert of_window.split(" hold ")[0] == notice.split(" hold ")[0]
     (stated,) = missing(market(dates, periods).notices)
     assert stated == notice.replace("by their spacing", "as stated")
     returns = pd.Series(np.random.default_rng(3).normal(0.0, 0.01, len(dates)), dates)
@@ -121,7 +123,9 @@ def test_a_symbol_that_adds_weekends_later_is_a_caveat() -> None:
     (notice,) = missing(dataset.notices)
     assert "from 2015-12-28 on, a year holds 365: annual numbers take it for 1.45 years; hint: " in notice
     run = oo.run_backtest(dataset, "buy-and-hold", window="2016-02-01:2017-11-30", costs=FREE)
-    assert run.caveats["cagr"] == notice
+    # The bars of the window, from its first day on.
+    assert run.caveats["cagr"].startswith("252 bars per year by their spacing; from 2016-02-01 on, a year holds 365: ")
+    assert run.caveats["cagr"].split(" on, ")[1] == notice.split(" on, ")[1]
     part = dataset.between(int(np.searchsorted(np.array(dataset.dates), "2016-01-01")), dataset.n_bars)
     (of_part,) = missing(part.notices)
     assert (part.periods_per_year, of_part.split(" on, ")[1]) == (252.0, notice.split(" on, ")[1])
@@ -144,3 +148,19 @@ def test_a_stated_number_below_the_bars_of_a_year_is_a_caveat(stated: float, is_
     assert [
         notice.startswith("252 bars per year as stated; from 2020-01-01 on, a year holds 365") for notice in notices
     ] == [True] * is_more
+
+
+def test_missing_bars_outside_the_window_of_a_run_are_no_caveat_of_it() -> None:
+    full, thin = pd.bdate_range("2012-01-02", "2014-12-31"), pd.bdate_range("2015-01-01", "2017-12-29")
+    dates = full.append(thin[np.random.default_rng(4).random(len(thin)) < 0.55])
+    dataset = market(dates)
+    assert len(missing(dataset.notices)) == 1
+    early, late = (
+        oo.run_backtest(dataset, "buy-and-hold", window=window, costs=FREE).caveats
+        for window in ((0, len(full)), (len(full), dataset.n_bars))
+    )
+    assert "cagr" not in early
+    assert "4" in late["cagr"].split("% of the bars are missing")[0][-2:]
+    assert is_count(late["cagr"])
+    # Later bars do not change it.
+    assert oo.run_backtest(market(full), "buy-and-hold", costs=FREE).caveats == early

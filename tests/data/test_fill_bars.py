@@ -66,3 +66,24 @@ def test_many_symbols_with_one_cause_are_one_sentence() -> None:
     (sentence,) = fill_warnings(fill_bars(data), hint="say more")
     assert sentence.startswith("B, C, D and 2 other symbols fill on only 67% of the bars (no close")
     assert sentence.endswith("; hint: say more")
+
+
+def test_a_symbol_that_never_fills_for_two_causes_names_both() -> None:
+    """Trading is allowed on each bar that has no open, so the mask alone is not the cause."""
+    is_odd = np.arange(10)[:, None] % 2 == 1
+    data = market(open=np.where(is_odd, 100.0, np.nan), tradable=~is_odd)
+    (sentence,) = fill_warnings(fill_bars(data))
+    assert sentence == "A can never fill: every bar has no price to fill at or does not allow trading"
+    zero = market(volume=np.where(is_odd, 0.0, 5.0), tradable=is_odd)
+    (sentence,) = fill_warnings(fill_bars(zero))
+    assert sentence == "A can never fill: every bar does not allow trading or has volume 0"
+
+
+def test_the_example_of_a_cause_is_a_bar_with_that_cause() -> None:
+    volume, tradable = np.ones((10, 1)), np.ones((10, 1), dtype=np.bool_)
+    tradable[2], volume[5:8] = False, 0.0
+    (sentence,) = fill_warnings(fill_bars(market(volume=volume, tradable=tradable)))
+    assert sentence.startswith(f"A fills on only 56% of the bars (mostly volume 0, such as on {DAYS[5]})")
+    tradable[2] = True
+    (sentence,) = fill_warnings(fill_bars(market(volume=volume, tradable=tradable)))
+    assert sentence.startswith(f"A fills on only 67% of the bars (volume 0, such as on {DAYS[5]})")

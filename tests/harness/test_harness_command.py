@@ -111,7 +111,7 @@ def test_a_program_that_cannot_start_is_an_error_and_leaves_no_file(tmp_path: Pa
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ('{"orders":[]}', "the agent placed no orders"),
+        ('{"orders":[]}', "the agent placed no order that changes a position"),
         ('{"order":[]}', "no response was a valid decision; run `openoutcry conformance` to see the errors"),
     ],
 )

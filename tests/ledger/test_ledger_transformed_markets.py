@@ -130,9 +130,9 @@ def test_constant_prices_have_no_marks() -> None:
 def test_a_log_without_marks_keeps_its_families_and_gains_marks(tmp_path: Path) -> None:
     """A10: existing families remain, and the next run on a market adds its marks."""
     whole, part, late = Market.of(FX), Market.of(FX.between(1000, 2000)), Market.of(moved(FX, 1))
-    old = replace(whole, marks=())
+    old = replace(whole, marks=(), lines=())
     ledger = ledger_at(tmp_path)
-    ledger.add([ledger_run(1, market=old), ledger_run(2, market=replace(part, marks=()))])
+    ledger.add([ledger_run(1, market=old), ledger_run(2, market=replace(part, marks=(), lines=()))])
     assert "marks" in old.to_json()
     assert Market.from_json({name: value for name, value in old.to_json().items() if name != "marks"}) == old
     assert [ledger.count(each).n for each in (old, whole, part, late)] == [2, 2, 2, 0]

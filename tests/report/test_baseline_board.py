@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,12 @@ def test_an_unranked_ratio_is_excluded_from_comparisons(boards: list[Board]) -> 
     assert verdict_text.tied_with_first(rows) == [True, False]
     for sentence in (verdict_text.sharpe_verdict(cash), verdict_text.delay_sentence(cash)):
         assert cash.caveats["sharpe"] in sentence
-    assert "cannot be compared" in verdict_text.versus(cash, first)
+    assert verdict_text.versus(cash, first).startswith("Its Sharpe ratio cannot be compared with that of ")
+    # A caveat of another metric is not the reason: here the standard error is missing.
+    unknown = replace(
+        first, metrics={**first.metrics, "sharpe_se": None}, caveats={"cagr": "13% of the bars are missing"}
+    )
+    assert verdict_text.versus(unknown, first).startswith("Without both standard errors, ")
 
 
 def test_the_ranking_shows_the_numbers_of_the_runs(page: str, boards: list[Board]) -> None:

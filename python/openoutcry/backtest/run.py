@@ -328,7 +328,7 @@ class Run:
         If no order filled, or more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
         """
         why = unfilled_caveat(self.dataset, self._settings["window"], self.events, lambda: self.event_counts["filled"])
-        caveats = ({"return": why} if why else {}) | caveats_of(self.dataset.notices, self.metrics["cagr"])
+        caveats = ({"return": why} if why else {}) | caveats_of(self.dataset, self.dates, self.metrics["cagr"])
         if native.is_riskless(self.returns):
             caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
         return caveats

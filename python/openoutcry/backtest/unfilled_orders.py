@@ -13,10 +13,10 @@ MOST_UNFILLED = 0.1
 """Share of unfilled orders above which a run has a caveat."""
 
 _REASONS = {
-    "no_price": "no price on the next bar",
+    "no_price": "no price to fill at, or no close, on the next bar",
     "not_tradable": "trading not allowed on the next bar",
     "no_volume": "volume 0 on the next bar",
-    "cost_too_high": "costs above half of the price",
+    "cost_too_high": "slippage and impact of half the price or more",
 }
 _MOST_NAMES = 3
 

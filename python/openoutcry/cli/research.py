@@ -16,7 +16,7 @@ import typer
 
 from openoutcry.cli.market_options import checked_output_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, list_line
+from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, holdout_lines, list_line
 from openoutcry.cli.run_table import plain
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
@@ -52,6 +52,10 @@ RUN_EXAMPLES = """
 
 Every step is journaled before the next one starts: continue an interrupted run with `research resume`. Ctrl-C stops
 after the round and writes the results so far; a second Ctrl-C aborts.
+
+**Holdout** It passes a strategy with a true Sharpe ratio of 1.2 in 39 % of cases with 60 bars, 64 % with 252 and 80 %
+with 499, of 252 bars per year; luck passes in 20 % with any number. The first lines of a session show the numbers for
+its market, and the number of bars that it needs.
 
 **Exit codes** 0: the session ended, with or without candidates. 1: the model could not be reached. 2: invalid
 input.
@@ -121,7 +125,7 @@ def run(
     mode: str = _split("anchored", "`anchored` or `rolling`."),
     train: int | None = _split(None, "Bars of the first training; those of a test by default."),
     test: int | None = _split(None, "Bars of each test; an equal share of the rest by default."),
-    holdout_bars: int = _split(60, "Bars at the end that research never sees; 0 for none."),
+    holdout_bars: int = _split(60, "Bars at the end that research never sees; 0 for none. See *Holdout* below."),
     embargo: int = _split(1, "Bars left out before each test and before the holdout."),
     horizon: int = _split(1, "Bars that a decision looks ahead."),
     fee_bps: float | None = _cost("Commission on notional."),
@@ -367,6 +371,7 @@ def _run_and_print(
     lines += [candidate_line(rank, listed, result.holdout_reuse) for rank, listed in enumerate(result.shortlist, 1)]
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
+    lines += holdout_lines(result)
     lines += [f"journal: {workspace.journal}", f"report: {written[-1]}"]
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)

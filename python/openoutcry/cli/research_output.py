@@ -33,6 +33,7 @@ class ProgressPrinter:
             market, prior_trials = payload["market"], payload["memory"]
             self._say(f"{market['name']}  {market['first']} .. {market['last']}  {len(payload['folds'])} folds")
             self._say(f"  · prior trials on this family of markets: {prior_trials['n_trials']:,}", "dim")
+            self._show_power(payload.get("holdout_power"))
             if prior_trials["holdout_spent"]:
                 self._say("  · the holdout is spent: it stays closed without `--burn-holdout`", "yellow")
             if prior_trials["holdout_looks"]:
@@ -56,6 +57,16 @@ class ProgressPrinter:
             why = f": {payload['reasons'][0]}" if payload["reasons"] else ""
             self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['outcome']}{why}", style)
 
+    def _show_power(self, declared: Mapping[str, Any] | None) -> None:
+        """Show how often luck and skill pass the holdout, if the journal declares it."""
+        from openoutcry.research.holdout_power import HoldoutPower
+
+        if declared is not None:
+            power = HoldoutPower.of_json(declared)
+            self._say(f"  · holdout test: {power.sentence}", "dim")
+            if power.notice:
+                self._say(f"  · {power.notice}", "yellow")
+
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(plain(text, LONGEST), style=style, highlight=False, soft_wrap=True)
 
@@ -74,6 +85,16 @@ def list_line(result: Result) -> str:
         return "short list: no trial was evaluated"
     text = "" if result.shortlist else ", which is correct if no strategy is better than chance"
     return f"short list: {len(result.shortlist)} of {len(result.trials)} trials{text}"
+
+
+def holdout_lines(result: Result) -> list[str]:
+    """Return the power of an opened holdout, and the limits of the family count."""
+    from openoutcry.ledger import FAMILY_LIMITS
+
+    if result.holdout_reuse is None:
+        return []
+    power = result.holdout_power
+    return [*([] if power is None else [f"holdout test: {power.sentence}"]), f"holdout: {FAMILY_LIMITS}"]
 
 
 def candidate_line(rank: int, listed: Any, reuse: int | None) -> str:

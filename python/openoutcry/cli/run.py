@@ -313,13 +313,13 @@ def _event_summary(done: Run) -> str:
 
 
 def _idle_remarks(done: Run) -> list[str]:
-    """Return a remark on a program or server that placed no orders."""
+    """Return a remark on a program or server without an order that changes a position."""
     if any(done.event_counts.values()) or ":" not in done.name:
         return []
     n_wrong = sum(slug == "malformed" for slug in done.faults.values())
     if n_wrong == len(done.returns):
         return ["no response was a valid decision; run `openoutcry conformance` to see the errors"]
-    return ["the agent placed no orders"]
+    return ["the agent placed no order that changes a position"]
 
 
 def _undefined_remarks(done: Run) -> list[str]:

@@ -5,7 +5,8 @@ The core counts the bars; annual numbers count bars as time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from openoutcry import openoutcry_py as native
 
@@ -24,12 +25,40 @@ def notices_of(dates: Sequence[str], periods_per_year: float, *, is_stated: bool
     return tuple(native.bar_count_notices(list(dates), periods_per_year, is_stated))
 
 
+class HasNotices(Protocol):
+    """A market with dates, bars per year and notices, such as `Dataset`."""
+
+    @property
+    def dates(self) -> Sequence[str]: ...
+    @property
+    def periods_per_year(self) -> float | None: ...
+    @property
+    def notices(self) -> tuple[str, ...]: ...
+
+
+def of_window(market: HasNotices, dates: Sequence[str]) -> tuple[str, ...]:
+    """Return these caveats of the bars of a window.
+
+    Other bars of the market do not change them.
+
+    Args:
+        market: The market.
+        dates: Dates of the bars of the window.
+    """
+    periods = market.periods_per_year
+    if len(dates) == len(market.dates) or periods is None:
+        return market.notices
+    inferred = native.inferred_periods_per_year(list(market.dates))
+    least = periods if inferred is None else min(periods, inferred)
+    return notices_of(dates, least, is_stated=periods != inferred and least == periods)
+
+
 def is_count(notice: str) -> bool:
     """Return whether a notice is one of these caveats."""
     return _FEWER in notice or _MORE in notice
 
 
-def caveats_of(notices: Iterable[str], cagr: float | None) -> dict[str, str]:
-    """Return the caveat of annual growth on a market with fewer or more bars."""
-    found = [notice for notice in notices if is_count(notice)]
+def caveats_of(market: HasNotices, dates: Sequence[str], cagr: float | None) -> dict[str, str]:
+    """Return the caveat of annual growth over a window with fewer or more bars."""
+    found = [notice for notice in of_window(market, dates) if is_count(notice)]
     return {"cagr": found[0]} if found and cagr is not None else {}

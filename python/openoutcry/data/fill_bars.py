@@ -58,8 +58,9 @@ class FillBars:
         n_bars: Number of these bars.
         n_fills: Number of these bars on which an order fills.
         cause: Why most of the other bars cannot be traded: `closes`, `opens`, `mask` or `volume`; empty for none. If
-            no order fills, why the last of them cannot.
-        example: Date of the first bar that cannot be traded; empty for none.
+            no order fills, all causes.
+        example: Date of the first bar with this cause; empty for none.
+        is_only: Whether the other bars have no other cause.
     """
 
     symbol: str
@@ -67,6 +68,7 @@ class FillBars:
     n_fills: int
     cause: str = ""
     example: str = ""
+    is_only: bool = True
 
     @property
     def share(self) -> float:
@@ -100,16 +102,19 @@ def _of_symbol(masks: FillMasks, column: int, is_listed: bool) -> FillBars:
     bars = np.flatnonzero(masks.closed[:, column])
     first = 0 if is_listed else int(bars[0])
     span = slice(first + 1, max(first, int(bars[-1])) + 1)
-    is_open, counts = np.ones(span.stop - span.start, dtype=np.bool_), {}
+    is_open, lost = np.ones(span.stop - span.start, dtype=np.bool_), dict[str, npt.NDArray[np.int64]]()
     for cause, allowed in masks.causes.items():
         # A cause counts the bars that no earlier cause has.
-        if lost := int((is_open & ~allowed[span, column]).sum()):
-            counts[cause] = lost
+        if len(bars_of := np.flatnonzero(is_open & ~allowed[span, column])):
+            lost[cause] = bars_of
         is_open &= allowed[span, column]
-    n_fills = int(is_open.sum())
-    cause = "" if not counts else max(counts, key=lambda name: counts[name]) if n_fills else list(counts)[-1]
-    example = masks.dates[span.start + int(np.flatnonzero(~is_open)[0])] if counts else ""
-    return FillBars(masks.symbols[column], len(is_open), n_fills, cause, example)
+    n_fills, symbol = int(is_open.sum()), masks.symbols[column]
+    if not lost:
+        return FillBars(symbol, len(is_open), n_fills)
+    most = max(lost, key=lambda name: len(lost[name]))
+    # A sentence about every bar must hold on every bar, so it names all causes.
+    cause = most if n_fills else " ".join(lost)
+    return FillBars(symbol, len(is_open), n_fills, cause, masks.dates[span.start + int(lost[most][0])], len(lost) == 1)
 
 
 def fill_warnings(bars: Mapping[str, FillBars], *, hint: str = "") -> list[str]:
@@ -163,6 +168,7 @@ def _sentence(group: Sequence[FillBars], hint: str) -> str:
         "mask": f"trading is not allowed, such as on {first.example}",
         "volume": f"volume 0, such as on {first.example}",
     }[first.cause]
+    because = because if all(each.is_only for each in group) else f"mostly {because}"
     text = f"{names} {'fills' if is_one else 'fill'} on only {share} of the bars ({because})"
     text += ": orders decided before the other bars are lost"
     return f"{text}; hint: {hint}" if hint and first.cause in ("closes", "opens") else text
@@ -171,8 +177,17 @@ def _sentence(group: Sequence[FillBars], hint: str) -> str:
 def _never(bars: FillBars, its: str) -> str:
     if bars.n_bars == 0:
         return "no close follows the first one"
-    return {
-        "opens": "no bar after the first close has a price to fill at",
-        "mask": "trading is not allowed on any bar",
-        "volume": f"{its} volume is 0 on every bar",
-    }[bars.cause]
+    causes = bars.cause.split()
+    if len(causes) == 1:
+        return {
+            "opens": "no bar after the first close has a price to fill at",
+            "mask": "trading is not allowed on any bar",
+            "volume": f"{its} volume is 0 on every bar",
+        }[bars.cause]
+    reasons = {
+        "closes": "has no close",
+        "opens": "has no price to fill at",
+        "mask": "does not allow trading",
+        "volume": "has volume 0",
+    }
+    return f"every bar {' or '.join(reasons[cause] for cause in causes)}"

@@ -10,7 +10,7 @@ from openoutcry.ledger.entry_builder import RunMetadata, failed_run, rules_of, r
 from openoutcry.ledger.jsonl_view import append_view, prior_results_of, read_view
 from openoutcry.ledger.ledger_entry import LedgerRun, ReturnMoments
 from openoutcry.ledger.ledger_store import Ledger, default_folder
-from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.market_families import FAMILY_LIMITS, Market
 from openoutcry.ledger.prior_knowledge import PriorResults
 from openoutcry.ledger.queries import StrategySummary, Trials, deflated
 from openoutcry.ledger.run_listing import RunFilter, RunListItem
@@ -19,6 +19,7 @@ from openoutcry.ledger.strategy_identity import code_identity, code_strategy, st
 from openoutcry.ledger.sweep_recorder import Recorder, recorder
 
 __all__ = [
+    "FAMILY_LIMITS",
     "Ledger",
     "LedgerRun",
     "Market",

@@ -8,7 +8,7 @@ from typing import Any
 
 from openoutcry.ledger.run_summary import NUMBERS
 
-VERSION = 2
+VERSION = 3
 """Schema version; an index with another version is rebuilt."""
 
 ALL = 0
@@ -25,9 +25,15 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE markets (
     id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, name TEXT, symbols TEXT, periods_per_year REAL,
-    n_anchors INTEGER NOT NULL DEFAULT 0, n_marks INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL,
-    kin INTEGER NOT NULL);
+    n_anchors INTEGER NOT NULL DEFAULT 0, n_marks INTEGER NOT NULL DEFAULT 0, n_shapes INTEGER NOT NULL DEFAULT 0,
+    family INTEGER NOT NULL, kin INTEGER NOT NULL);
 CREATE TABLE anchors (anchor INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (anchor, market)) WITHOUT ROWID;
+CREATE TABLE shapes (
+    path INTEGER NOT NULL, market INTEGER NOT NULL, line INTEGER NOT NULL, shape INTEGER NOT NULL,
+    PRIMARY KEY (path, market, line, shape)) WITHOUT ROWID;
+CREATE TABLE lines (
+    market INTEGER NOT NULL, line INTEGER NOT NULL, n_shapes INTEGER NOT NULL, PRIMARY KEY (market, line))
+    WITHOUT ROWID;
 CREATE TABLE strategies (
     id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, canonical_json TEXT NOT NULL, source TEXT, source_sha TEXT,
     kind TEXT NOT NULL, param_count INTEGER NOT NULL, description TEXT);

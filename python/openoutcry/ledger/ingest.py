@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
@@ -16,8 +15,8 @@ from typing import Any
 from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, strategy_row
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.log_segments import LogPosition
-from openoutcry.ledger.market_families import Market, Shared, Size, is_family, is_kin
-from openoutcry.ledger.market_fingerprints import KINDS_FROM
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.market_matching import add_hashes, related
 from openoutcry.ledger.strategy_rankings import StrategyTotals, merge_families
 from openoutcry.ledger.trial_counts import count_trials
 
@@ -25,21 +24,6 @@ BLOCK = 20_000
 # Trials are counted for many runs at once, so that their tables are read sequentially.
 MAX_UNCOUNTED = 500_000
 _MAX_STRATEGIES = 200_000
-
-
-def shared_hashes(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
-    """Return the number of shared hashes of each kind, by market ID."""
-    counted: dict[int, Counter[int]] = {}
-    query = f"SELECT market, anchor >> {KINDS_FROM} AS kind, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY 1, 2"
-    for other, kind, n in select_in(base, query, market.hashes()):
-        counted.setdefault(other, Counter())[kind] += n
-    return dict(counted)
-
-
-def families_among(base: sqlite3.Connection, market: Market, counted: Mapping[int, Shared]) -> set[int]:
-    """Return the markets of the same family, among those that share hashes."""
-    sizes = select_in(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
-    return {other for other, *size in sizes if is_family(counted[other], market.size, Size(*size))}
 
 
 class Ingest:
@@ -104,18 +88,18 @@ class Ingest:
         self.flush()
         base = self._base
         own = self.market_ids([market.fingerprint])[market.fingerprint]
-        counted = shared_hashes(base, market)
+        found = related(base, market)
         values = (market.name, json.dumps(market.symbols), market.periods_per_year, len(market.anchors))
-        columns = "name=?, symbols=?, periods_per_year=?, n_anchors=?, n_marks=?"
-        base.execute(f"UPDATE markets SET {columns} WHERE id=?", (*values, len(market.marks), own))
-        base.executemany("INSERT OR IGNORE INTO anchors VALUES (?, ?)", [(each, own) for each in market.hashes()])
-        same = {own} | families_among(base, market, counted)
+        columns = "name=?, symbols=?, periods_per_year=?, n_anchors=?, n_marks=?, n_shapes=?"
+        base.execute(f"UPDATE markets SET {columns} WHERE id=?", (*values, len(market.marks), market.n_shapes, own))
+        add_hashes(base, market, own)
+        same = {own} | found.family
         families = sorted(
             {row[0] for row in select_in(base, "SELECT family FROM markets WHERE id IN (?)", sorted(same))}
         )
         for family in families[1:]:
             merge_families(base, families[0], family)
-        same |= {other for other, found in counted.items() if is_kin(found)}
+        same |= found.kin
         kins = sorted({row[0] for row in select_in(base, "SELECT kin FROM markets WHERE id IN (?)", sorted(same))})
         base.executemany("UPDATE markets SET kin = ? WHERE kin = ?", [(kins[0], kin) for kin in kins[1:]])
 

@@ -21,6 +21,7 @@ from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
 from openoutcry.ledger.log_segments import LOCK, ROTATE_AT, Segments, VerificationReport
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.market_fingerprints import KINDS_FROM
+from openoutcry.ledger.market_matching import lines_in
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
@@ -90,11 +91,11 @@ class Ledger:
             return []
         with self._segments.locked():
             ids = self._index.query(lambda base: _known(base, given))
-            markets = self._index.query(lambda base: _marks(base, [run.market for run in given]))
+            markets = self._index.query(lambda base: _n_hashes(base, [run.market for run in given]))
             entries: list[tuple[str, dict[str, Any]]] = []
             for run in given:
-                if markets.get(run.market.fingerprint, -1) < len(run.market.marks):
-                    markets[run.market.fingerprint] = len(run.market.marks)
+                if markets.get(run.market.fingerprint, -1) < (n_hashes := _n_added(run.market)):
+                    markets[run.market.fingerprint] = n_hashes
                     entries.append(("market", run.market.to_json()))
                 if run.run_id not in ids:
                     ids.add(run.run_id)
@@ -133,7 +134,8 @@ class Ledger:
                 raise refusal("argument_invalid", f"an unopened holdout is required; received {received}; {hint}")
             payload = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
             entries = [("holdout_opened", payload | {"n_before": len(before)})]
-            if self._index.query(lambda base: _marks(base, [market])).get(market.fingerprint, -1) < len(market.marks):
+            known = self._index.query(lambda base: _n_hashes(base, [market]))
+            if known.get(market.fingerprint, -1) < _n_added(market):
                 entries.insert(0, ("market", market.to_json()))
             self._segments.append_all(entries)
         return len(before)
@@ -298,14 +300,15 @@ class Ledger:
     def _market(self, fingerprint: str) -> Market:
         import json
 
-        query = "SELECT name, symbols, periods_per_year FROM markets WHERE fingerprint = ?"
+        query = "SELECT name, symbols, periods_per_year, id FROM markets WHERE fingerprint = ?"
         anchors = "SELECT anchor FROM anchors JOIN markets ON markets.id = market WHERE fingerprint = ? ORDER BY anchor"
-        name, symbols, year = self._index.query(lambda base: base.execute(query, (fingerprint,)).fetchone())
+        name, symbols, year, own = self._index.query(lambda base: base.execute(query, (fingerprint,)).fetchone())
         found = self._index.query(lambda base: base.execute(anchors, (fingerprint,)).fetchall())
         known = (name or "unnamed", tuple(json.loads(symbols or "[]")), year)
         hashes = tuple(each for (each,) in found)
         n_anchors = sum(not each >> KINDS_FROM for each in hashes)
-        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:])
+        lines = self._index.query(lambda base: lines_in(base, own))
+        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:], lines)
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
         """Return the first return date and the returns of a run; None without returns."""
@@ -366,11 +369,15 @@ def _known(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
     }
 
 
-def _marks(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
-    """Return the number of recorded marks of each market.
+def _n_hashes(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
+    """Return the number of recorded marks and shapes of each market.
 
-    Logs of an earlier version have none.
+    Logs of an earlier version have none, or no shapes.
     """
     # A market without a name is known only from a run.
-    query = "SELECT fingerprint, n_marks FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
+    query = "SELECT fingerprint, n_marks + n_shapes FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
     return dict(select_in(base, query, sorted({market.fingerprint for market in markets})))
+
+
+def _n_added(market: Market) -> int:
+    return len(market.marks) + market.n_shapes

@@ -2,7 +2,8 @@
 
 A renamed, cut or extended market has another fingerprint but the same prices. Anchors identify it: hashes of the
 returns on a few dates, selected by the date alone. Marks identify it after moved dates, omitted bars or inverted
-quotes (`openoutcry.ledger.market_fingerprints`).
+quotes (`openoutcry.ledger.market_fingerprints`). Shapes identify it after changed prices, such as an added offset or
+leverage (`openoutcry.ledger.market_shapes`).
 """
 
 from __future__ import annotations
@@ -20,8 +21,15 @@ import numpy as np
 
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.ledger.market_fingerprints import DATED, KINDS_FROM, UNDATED, day, marks_of
+from openoutcry.ledger.market_fingerprints import DATED, KINDS_FROM, UNDATED, day, days_of, marks_of
+from openoutcry.ledger.market_shapes import Line, in_common, lines_of, packed, unpacked
 
+FAMILY_LIMITS = (
+    "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
+    " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
+    " and months, a symbol of less than about 150 bars, and other ledgers."
+)
+"""What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.
 _MIN_ANCHORS, _MIN_MARKS = 8, 3
 # Small returns, or returns with few digits, share anchors by chance. If both markets have marks, this fraction of the
@@ -43,6 +51,7 @@ class Market:
         periods_per_year: Bars per year; None if unknown.
         anchors: Sorted hashes of some returns with their dates.
         marks: Sorted hashes of some price paths, with and without dates.
+        lines: Sorted hashes of the order of some returns, of each symbol and of ratios of symbols.
     """
 
     fingerprint: str
@@ -51,6 +60,7 @@ class Market:
     periods_per_year: float | None = None
     anchors: tuple[int, ...] = field(default=(), repr=False)
     marks: tuple[int, ...] = field(default=(), repr=False)
+    lines: tuple[Line, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, dataset: Dataset) -> Market:
@@ -58,12 +68,16 @@ class Market:
         return _known(dataset, dataset.name)
 
     def is_of_family(self, other: Market) -> bool:
-        """Return whether two markets share prices at the same dates."""
-        return self.fingerprint == other.fingerprint or is_family(self._shared(other), self.size, other.size)
+        """Return whether two markets share prices, or changed prices, at the same dates."""
+        if self.fingerprint == other.fingerprint or is_family(self._shared(other), self.size, other.size):
+            return True
+        return in_common(self.lines, other.lines).at_dates
 
     def is_kin(self, other: Market) -> bool:
-        """Return whether two markets share prices at any dates."""
-        return self.is_of_family(other) or is_kin(self._shared(other))
+        """Return whether two markets share prices, or changed prices, at any dates."""
+        if self.is_of_family(other) or is_kin(self._shared(other)):
+            return True
+        return in_common(self.lines, other.lines).at_any
 
     @property
     def size(self) -> Size:
@@ -74,13 +88,19 @@ class Market:
         """Return all anchors and marks."""
         return self.anchors + self.marks
 
+    @property
+    def n_shapes(self) -> int:
+        """Number of shapes of all lines."""
+        return sum(map(len, self.lines))
+
     def _shared(self, other: Market) -> Shared:
         return shared(set(self.hashes()) & set(other.hashes()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the market as JSON types."""
         content = {"fingerprint": self.fingerprint, "name": self.name, "symbols": list(self.symbols)}
-        hashes = {"anchors": _packed(self.anchors, _BYTES), "marks": _packed(self.marks, _MARK_BYTES)}
+        hashes: dict[str, Any] = {"anchors": _packed(self.anchors, _BYTES), "marks": _packed(self.marks, _MARK_BYTES)}
+        hashes |= {"lines": [packed(line) for line in self.lines]}
         return content | {"periods_per_year": self.periods_per_year} | hashes
 
     @classmethod
@@ -99,6 +119,7 @@ class Market:
                 None if year is None else float(year),
                 _unpacked(content.get("anchors", ""), _BYTES),
                 _unpacked(content.get("marks", ""), _MARK_BYTES),
+                tuple(map(unpacked, content.get("lines", ()))),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise refusal("argument_invalid", f"a market of a ledger must be valid; received {error!r}") from error
@@ -146,7 +167,8 @@ def _unpacked(text: str, size: int) -> tuple[int, ...]:
 def _known(dataset: Dataset, name: str) -> Market:
     anchors = tuple(sorted(set(_anchors(dataset))))
     identity = (dataset.fingerprint, name, dataset.symbols, dataset.periods_per_year)
-    return Market(*identity, anchors, marks_of(dataset.dates, dataset.close))
+    lines = lines_of(dataset.dates, dataset.close, days_of(dataset.dates))
+    return Market(*identity, anchors, marks_of(dataset.dates, dataset.close), lines)
 
 
 def _anchors(dataset: Dataset) -> Iterator[int]:

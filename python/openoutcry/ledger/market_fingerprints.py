@@ -36,20 +36,25 @@ def marks_of(dates: Sequence[str], close: npt.NDArray[np.float64]) -> tuple[int,
         dates: Date of each bar.
         close: Shape `(n_bars, n_symbols)`, float64, any unit; values that are not positive are missing.
     """
-    days = np.array([int.from_bytes(sha256(day(date)).digest()[:8], "big") for date in dates], dtype=np.uint64)
+    days = days_of(dates)
     found = [np.empty(0, dtype=np.uint64)]
     for column in close.T:
         bars = np.flatnonzero(np.isfinite(column) & (column > 0.0))
         prices = np.log(column[bars])
         for step in _STEPS:
             paths, last = _paths(prices, step)
-            found += [_kind(paths, UNDATED), _kind(_mix(paths ^ days[bars[last]]), DATED)]
+            found += [_kind(paths, UNDATED), _kind(mix(paths ^ days[bars[last]]), DATED)]
     return tuple(np.unique(np.concatenate(found)).tolist())
 
 
 def day(date: str) -> bytes:
     """Return the date of a bar in its hashed form, without a midnight time."""
     return date.removesuffix("Z").removesuffix("T00:00:00").encode()
+
+
+def days_of(dates: Sequence[str]) -> Words:
+    """Return a hash of each date."""
+    return np.array([int.from_bytes(sha256(day(date)).digest()[:8], "big") for date in dates], dtype=np.uint64)
 
 
 def _paths(prices: npt.NDArray[np.float64], step: int) -> tuple[Words, npt.NDArray[np.int64]]:
@@ -61,13 +66,13 @@ def _paths(prices: npt.NDArray[np.float64], step: int) -> tuple[Words, npt.NDArr
     cells = np.rint(path * np.ldexp(1.0, _CELLS - level)).astype(np.uint64)
     words = level.astype(np.uint64)
     for row in cells:
-        words = _mix(words ^ row)
+        words = mix(words ^ row)
     # Constant prices do not identify a market.
     kept = np.flatnonzero((words % np.uint64(_ONE_IN) == 0) & (cells > 0).all(axis=0))
     return words[kept], kept + _RETURNS * step
 
 
-def _mix(words: Words) -> Words:
+def mix(words: Words) -> Words:
     """Mix the bits of 64-bit words (SplitMix64)."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -14,9 +14,9 @@ import numpy as np
 
 from openoutcry.errors import refusal
 from openoutcry.ledger.index_schema import AVERAGED, select_in
-from openoutcry.ledger.ingest import families_among, shared_hashes
 from openoutcry.ledger.ledger_entry import ReturnMoments, checked_id
-from openoutcry.ledger.market_families import Market, is_kin
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.market_matching import related
 from openoutcry.ledger.query_scope import DESCRIBED, MARKETS, Scope
 from openoutcry.ledger.run_summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -98,19 +98,17 @@ def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], li
 
     Kin share its prices at other dates.
     """
-    query = "SELECT family, kin, n_anchors + n_marks FROM markets WHERE fingerprint = ?"
+    query = "SELECT family, kin, n_anchors + n_marks + n_shapes FROM markets WHERE fingerprint = ?"
     own = base.execute(query, (market.fingerprint,)).fetchone()
     families, kins = (set[int](), set[int]()) if own is None else ({own[0]}, {own[1]})
-    if own is None or own[2] < len(market.hashes()):
-        counted = shared_hashes(base, market)
-        same = families_among(base, market, counted)
-        for family, kin, at in select_in(base, "SELECT family, kin, id FROM markets WHERE id IN (?)", counted):
-            if at in same:
+    if own is None or own[2] < len(market.hashes()) + market.n_shapes:
+        found = related(base, market)
+        for family, kin, at in select_in(base, "SELECT family, kin, id FROM markets WHERE id IN (?)", found.kin):
+            if at in found.family:
                 families.add(family)
-            if at in same or is_kin(counted[at]):
-                kins.add(kin)
-    found = {row[0] for row in select_in(base, "SELECT family FROM markets WHERE kin IN (?)", sorted(kins))}
-    return sorted(families), sorted(found - families)
+            kins.add(kin)
+    all_kin = {row[0] for row in select_in(base, "SELECT family FROM markets WHERE kin IN (?)", sorted(kins))}
+    return sorted(families), sorted(all_kin - families)
 
 
 def trials_of(base: sqlite3.Connection, market: Market, but_session: str | None = None) -> Trials:

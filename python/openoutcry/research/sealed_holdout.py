@@ -92,12 +92,13 @@ class HoldoutVault:
     Attributes:
         window: First and last date of the holdout; None without one.
         research_end: Index after the last bar of the research window.
+        n_bars: Bars of the complete market.
     """
 
     def __init__(self, load: Callable[[], Dataset], split: Split) -> None:
         self._load = load
         market = load()
-        n_held = split.holdout_bars
+        self.n_bars, n_held = market.n_bars, split.holdout_bars
         self.research_end = reserve(market.n_bars, n_held, split.gap) if n_held else market.n_bars
         self._bars = (market.n_bars - split.holdout_bars, market.n_bars)
         self.fingerprint = market.fingerprint

@@ -9,8 +9,10 @@ import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from openoutcry.ledger import FAMILY_LIMITS
 from openoutcry.research.session_records import JOURNAL
 from openoutcry.research.session_report import report_of
 from openoutcry.research.trial import Result, ShortlistEntry
@@ -75,6 +77,8 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
             "luck": listed.luck.to_json(),
             "holdout": None if listed.verdict is None else listed.verdict.to_json(),
             "holdout_reuse": result.holdout_reuse,
+            "holdout_power": _power(listed, result),
+            "family_limits": FAMILY_LIMITS,
         },
         "provenance": {
             "session_id": result.session_id,
@@ -91,7 +95,19 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
 
 def _holdout(result: Result) -> dict[str, Any]:
     seal = None if result.seal is None else result.seal.to_json()
-    return {"seal": seal, "reuse": result.holdout_reuse, "note": result.holdout_note}
+    found = {"seal": seal, "reuse": result.holdout_reuse, "note": result.holdout_note}
+    power = result.holdout_power
+    return found | {"power": None if power is None else power.to_json(), "family_limits": FAMILY_LIMITS}
+
+
+def _power(listed: ShortlistEntry, result: Result) -> dict[str, Any] | None:
+    """Return the power of the holdout, also at the earlier ratios of a candidate."""
+    power = result.holdout_power
+    if power is None:
+        return None
+    inside = [fold.sharpe for fold in listed.trial.validation.in_sample if fold.sharpe is not None]
+    at = {"at_oos": power.passes(listed.oos.sharpe), "at_in_sample": power.passes(median(inside) if inside else None)}
+    return power.to_json() | at
 
 
 def _safe(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from openoutcry.ledger import FAMILY_LIMITS
 from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.pages.research_page import render_research
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
@@ -57,6 +58,7 @@ def report_of(result: Result, setup: ValidationSetup, command: str = "") -> str:
             holdout=_holdout(result),
             prior=result.prior_trials.prior or "",
             notices=market.notices,
+            holdout_notes=holdout_notes(result),
             provenance=_provenance(result, command),
         )
     )
@@ -67,6 +69,13 @@ def shown(params: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
     )
+
+
+def holdout_notes(result: Result) -> list[str]:
+    """Return the power of the holdout, advice, and the limits of the family count."""
+    power = result.holdout_power
+    found = [] if power is None else [power.sentence, power.notice]
+    return [note for note in found if note] + ([FAMILY_LIMITS] if result.start["holdout"] else [])
 
 
 def _listed(listed: ShortlistEntry, reuse: int | None) -> ListedRow:

@@ -15,6 +15,7 @@ from openoutcry.data.columns import known_periods
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import this_host
 from openoutcry.research.acceptance_gates import GATES_VERSION
+from openoutcry.research.holdout_power import DETECTED, HoldoutPower, holdout_power
 from openoutcry.research.ledger_trials import engine_version
 from openoutcry.research.proposal_checks import digest_of
 from openoutcry.research.proposal_requests import MarketCard
@@ -40,7 +41,10 @@ class MarketSource:
 
 @dataclass(frozen=True)
 class SessionSpec:
-    """Specification of a session, independent of its workspace."""
+    """Specification of a session, independent of its workspace.
+
+    A journal of an earlier version does not declare the power of its holdout.
+    """
 
     session_id: str
     config: ResearchConfig
@@ -48,6 +52,7 @@ class SessionSpec:
     source: MarketSource
     provider: str
     ledger: str | None
+    declares_power: bool = True
 
 
 def session_spec_of(recorded: RecordedSession) -> SessionSpec:
@@ -64,7 +69,8 @@ def session_spec_of(recorded: RecordedSession) -> SessionSpec:
     source = MarketSource(
         str(start["data"]), start["periods_per_year"], str(start["market"]["name"]), start.get("reading", {})
     )
-    return SessionSpec(recorded.session_id, config, prior_trials, source, str(start["provider"]), start["ledger"])
+    origin = (source, str(start["provider"]), start["ledger"])
+    return SessionSpec(recorded.session_id, config, prior_trials, *origin, "holdout_power" in start)
 
 
 def market_card(setup: ValidationSetup, name: str) -> MarketCard:
@@ -103,6 +109,7 @@ def start_payload(
         },
         "folds": [{"train": list(fold.train), "test": list(fold.test)} for fold in setup.folds],
         "holdout": None if vault.window is None else list(vault.window),
+        **({"holdout_power": _power(spec, vault, setup)} if spec.declares_power else {}),
         "memory": spec.prior_trials.to_json(),
         "environment": {
             "git": _git(),
@@ -112,6 +119,26 @@ def start_payload(
             "pid": os.getpid(),
         },
     }
+
+
+def power_of(config: ResearchConfig, periods_per_year: float, market_bars: int | None = None) -> HoldoutPower | None:
+    """Return the power of the holdout of a configuration; None without a holdout.
+
+    Args:
+        config: Configuration of a session.
+        periods_per_year: Bars per year of the market.
+        market_bars: Bars of the complete market; None if there is no limit.
+    """
+    if not config.split.holdout_bars:
+        return None
+    required = config.gates.min_sharpe
+    sharpe = required if required is not None and required > 0.0 else DETECTED
+    return holdout_power(config.split.holdout_bars, periods_per_year, sharpe=sharpe, market_bars=market_bars)
+
+
+def _power(spec: SessionSpec, vault: HoldoutVault, setup: ValidationSetup) -> dict[str, Any] | None:
+    found = power_of(spec.config, known_periods(setup.dataset, "research"), vault.n_bars)
+    return None if found is None else found.to_json()
 
 
 def _git() -> dict[str, Any] | None:

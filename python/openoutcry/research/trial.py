@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openoutcry.research.acceptance_gates import NOTHING_LEFT, Gate
+from openoutcry.research.holdout_power import HoldoutPower
 from openoutcry.research.proposal_checks import Candidate
 from openoutcry.research.proposal_requests import TrialCard
 from openoutcry.research.sealed_holdout import Seal, Verdict
@@ -167,3 +168,9 @@ class Result:
     seal: Seal | None = None
     holdout_reuse: int | None = None
     holdout_note: str = ""
+
+    @property
+    def holdout_power(self) -> HoldoutPower | None:
+        """Power of the holdout as declared at the start; None without a declaration."""
+        declared = self.start.get("holdout_power")
+        return None if declared is None else HoldoutPower.of_json(declared)

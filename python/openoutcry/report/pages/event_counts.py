@@ -13,7 +13,7 @@ __all__ = ["EVENTS", "Counted", "board_events", "run_events"]
 
 EVENTS = {
     "filled": "an order was executed, fully or partially",
-    "unfilled": "an order had no counterparty and was dropped",
+    "unfilled": "an order could not be filled and was dropped",
     "refused": "an invalid order was rejected",
     "limited": "an order was reduced to a limit",
     "stale_price": "an order for a halted symbol was sized on its last close",

@@ -31,7 +31,7 @@ def render_research(view: ResearchView) -> str:
         f'<header><p class="eyebrow">OpenOutcry research</p>{heading(1, view.goal)}'
         f'<p class="sub">{escape(view.market)}</p></header>'
         f"<main>{_headline(view)}{_figures(view)}{notices_list(view.notices, 2, DATA)}"
-        f"<section>{heading(2, 'Short list')}{_shortlist(view)}</section>"
+        f"<section>{heading(2, 'Short list')}{_shortlist(view)}{_holdout_notes(view)}</section>"
         f"<section>{heading(2, 'Out of sample')}{_tracks(view)}</section>"
         f"<section>{heading(2, 'Gates by trial')}{_gates(view.rounds)}</section>"
         f"<section>{heading(2, 'Every hypothesis')}{_rounds(view.rounds)}</section>"
@@ -99,6 +99,11 @@ def _shortlist(view: ResearchView) -> str:
         f"{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
     return scroll(table, "Short list") + excluded
+
+
+def _holdout_notes(view: ResearchView) -> str:
+    items = "".join(f"<li>{escape(note)}</li>" for note in view.holdout_notes)
+    return f'<p class="fine">About the holdout:</p><ul class="fine">{items}</ul>' if items else ""
 
 
 def _listed(place: int, row: ListedRow) -> str:

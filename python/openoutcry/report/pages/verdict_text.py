@@ -87,7 +87,7 @@ def versus(run: RunView, benchmark: RunView) -> str:
     """Return whether the standard errors separate a run from its benchmark."""
     apart = separable(run, benchmark)
     name = benchmark.name
-    if apart is None and (run.caveats or benchmark.caveats):
+    if apart is None and ("sharpe" in run.caveats or "sharpe" in benchmark.caveats):
         return f"Its Sharpe ratio cannot be compared with that of {name}."
     if apart is None:
         return f"Without both standard errors, it cannot be compared with {name}."

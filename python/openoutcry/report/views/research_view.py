@@ -111,6 +111,7 @@ class ResearchView:
         holdout: State of the holdout, as a sentence.
         prior: Findings of earlier sessions, as shown to proposers; empty in the first session.
         notices: Caveats of the data.
+        holdout_notes: Power of the holdout and limits of its count, one sentence each.
         provenance: Conditions and versions of the session.
     """
 
@@ -132,4 +133,5 @@ class ResearchView:
     holdout: str
     prior: str
     notices: Sequence[str]
+    holdout_notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=lambda: Provenance(()))

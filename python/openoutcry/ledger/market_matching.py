@@ -1,0 +1,87 @@
+"""Search of the index for the markets that share prices with a market."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from openoutcry.ledger.index_schema import select_in
+from openoutcry.ledger.market_families import Market, Shared, Size, is_family, is_kin
+from openoutcry.ledger.market_fingerprints import KINDS_FROM
+from openoutcry.ledger.market_shapes import DAY_BITS, Hit, by_path, common, found_in
+
+
+class Related(NamedTuple):
+    """IDs of markets that share prices with a market, by dates.
+
+    Attributes:
+        family: Markets with the prices at the same dates.
+        kin: The same at any dates.
+    """
+
+    family: frozenset[int]
+    kin: frozenset[int]
+
+
+def related(base: sqlite3.Connection, market: Market) -> Related:
+    """Return the markets of the index with the same, or changed, prices."""
+    counted = _shared_hashes(base, market)
+    sizes = select_in(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
+    family = {other for other, *size in sizes if is_family(counted[other], market.size, Size(*size))}
+    kin = {other for other, found in counted.items() if is_kin(found)}
+    own_sizes = [len(line) for line in market.lines]
+    hits = _shared_paths(base, market)
+    others = _line_sizes(base, hits)
+    for other, found in hits.items():
+        lines = common(found, own_sizes, others[other])
+        if lines.at_dates:
+            family.add(other)
+        if lines.at_any:
+            kin.add(other)
+    return Related(frozenset(family), frozenset(family | kin))
+
+
+def add_hashes(base: sqlite3.Connection, market: Market, own: int) -> None:
+    """Add the hashes of a market with an ID."""
+    base.executemany("INSERT OR IGNORE INTO anchors VALUES (?, ?)", [(each, own) for each in market.hashes()])
+    rows = [(shape >> DAY_BITS, own, line, shape) for line, shapes in enumerate(market.lines) for shape in shapes]
+    base.executemany("INSERT OR IGNORE INTO shapes VALUES (?, ?, ?, ?)", rows)
+    lines = [(own, line, len(shapes)) for line, shapes in enumerate(market.lines)]
+    base.executemany("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", lines)
+
+
+def lines_in(base: sqlite3.Connection, own: int) -> tuple[tuple[int, ...], ...]:
+    """Return the lines of the market with an ID."""
+    found: dict[int, list[int]] = {}
+    for line, shape in base.execute("SELECT line, shape FROM shapes WHERE market = ? ORDER BY line, shape", (own,)):
+        found.setdefault(line, []).append(shape)
+    return tuple(tuple(shapes) for _, shapes in sorted(found.items()))
+
+
+def _shared_hashes(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
+    """Return the number of shared anchors and marks of each kind, by market ID."""
+    counted: dict[int, Counter[int]] = {}
+    query = f"SELECT market, anchor >> {KINDS_FROM} AS kind, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY 1, 2"
+    for other, kind, n in select_in(base, query, market.hashes()):
+        counted.setdefault(other, Counter())[kind] += n
+    return dict(counted)
+
+
+def _shared_paths(base: sqlite3.Connection, market: Market) -> dict[int, list[Hit]]:
+    """Return the shared paths by market ID."""
+    own = by_path(market.lines)
+    hits: dict[int, list[Hit]] = {}
+    for other, at, shape in select_in(base, "SELECT market, line, shape FROM shapes WHERE path IN (?)", own):
+        hits.setdefault(other, []).extend(
+            Hit(line, at, shape >> DAY_BITS, is_dated) for line, is_dated in found_in(own, shape)
+        )
+    return hits
+
+
+def _line_sizes(base: sqlite3.Connection, markets: Mapping[int, Sequence[Hit]]) -> dict[int, dict[int, int]]:
+    sizes: dict[int, dict[int, int]] = {}
+    for market, line, n in select_in(base, "SELECT market, line, n_shapes FROM lines WHERE market IN (?)", markets):
+        sizes.setdefault(market, {})[line] = n
+    return sizes
