@@ -8,20 +8,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import buy_and_hold
-from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.run import Run
+from openoutcry.data import dataframes
 from openoutcry.data.columns import stated_periods
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.report.charts.equity_charts import Line, drawdown_chart, equity_chart
 from openoutcry.report.charts.svg import standalone
 from openoutcry.report.render import render_run
+from openoutcry.report.run_analysis import (
+    AnalysisInputs,
+    analysis_of,
+    benchmark_of,
+    group_exposures,
+    resolved_benchmark,
+    series_view,
+)
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
+from openoutcry.report.tables import file_tables
 from openoutcry.report.views.run_view import Provenance, RunView
+from openoutcry.report.views.table_view import Table
 from openoutcry.scoring.null_agents import fan_label, nav_quantiles
+from openoutcry.scoring.statistic_values import Statistics
 
 
 @dataclass(frozen=True)
@@ -51,14 +63,6 @@ def picture_of(run: Run) -> Picture:
     benchmark = benchmark_of(run)
     lines = [Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"), Line(run.name, run.dates, run.nav)]
     return Picture(standalone(equity_chart(lines), drawdown_chart(lines), title=f"{run.name} on {run.dataset.name}"))
-
-
-def benchmark_of(run: Run) -> Run:
-    """Return buy-and-hold on the market, window and rules of a run."""
-    window = (run.window.start, run.window.end)
-    return run_backtest(
-        run.dataset, buy_and_hold(), window, run.cost_model, run.limits, run.seed, lookback=run.lookback
-    )
 
 
 def view_of(run: Run) -> RunView:
@@ -203,13 +207,48 @@ def notices_of(run: Run) -> list[str]:
     return [*run.dataset.notices, "the dataset has no risk-free rate: Sharpe ratios use raw returns"]
 
 
-def write_run_report(run: Run, path: str | os.PathLike[str], n_trials: int = 1, origin: Origin | None = None) -> str:
+def write_run_report(
+    run: Run,
+    path: str | os.PathLike[str],
+    n_trials: int = 1,
+    origin: Origin | None = None,
+    inputs: AnalysisInputs | None = None,
+) -> str:
     """Write the report of a run to one HTML file and return its path."""
-    Path(path).write_text(page_renderer(run, n_trials, origin)(), encoding="utf-8")
+    Path(path).write_text(page_renderer(run, n_trials, origin, inputs)(), encoding="utf-8")
     return os.fspath(path)
 
 
-def page_renderer(run: Run, n_trials: int = 1, origin: Origin | None = None) -> Callable[..., str]:
+def page_renderer(
+    run: Run, n_trials: int = 1, origin: Origin | None = None, inputs: AnalysisInputs | None = None
+) -> Callable[..., str]:
     """Return a function that renders the report of a run, with an optional `proof`."""
-    benchmark = view_of(benchmark_of(run))
-    return partial(render_run, full_view_of(run, n_trials), benchmark, notices_of(run), provenance_of(run, origin))
+    inputs = inputs or AnalysisInputs()
+    against = resolved_benchmark(run, inputs.benchmark)
+    benchmark = series_view(run, against) if against.run is None else view_of(against.run)
+    view = replace(full_view_of(run, n_trials), analysis=analysis_of(run, inputs, against))
+    return partial(render_run, view, benchmark, notices_of(run), provenance_of(run, origin))
+
+
+def tables_of(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None) -> dict[str, Table]:
+    """Return every table of a run by name: those of its page, and its bars."""
+    inputs = inputs or AnalysisInputs()
+    against = resolved_benchmark(run, inputs.benchmark)
+    own, other = view_of(run), series_view(run, against) if against.run is None else view_of(against.run)
+    sides = [("value", run.name, Statistics(own.metrics, own.reasons))]
+    sides.append(("benchmark", other.name, Statistics(other.metrics, other.reasons)))
+    found = [file_tables.metric_table(sides)]
+    if (skill := skill_of(run, n_trials)) is not None:
+        found.append(file_tables.skill_table(skill))
+    found += analysis_of(run, inputs, against, None).tables.values()
+    found += [file_tables.cost_table(run), file_tables.event_table(own.events)]
+    found.append(file_tables.bar_table(run, against.returns))
+    if exposures := group_exposures(run, inputs.groups):
+        found.append(file_tables.group_bars(run, exposures))
+    return {table.name: table for table in found}
+
+
+def table_frames(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None) -> dict[str, Any]:
+    """Return every table of a run as a pandas frame, or polars."""
+    found = tables_of(run, n_trials, inputs)
+    return {name: dataframes.table_of(file_tables.columns_of(table)) for name, table in found.items()}
