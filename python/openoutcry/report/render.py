@@ -36,10 +36,11 @@ def render_run(
     span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
     head = (
         f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'
-        f'<p class="sub">{escape(span)}</p>{contents(sections, "run")}</header><main>'
+        f'<p class="sub">{escape(span)}</p></header><main>'
     )
     rest = (
-        f"{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
+        f"{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{contents(sections, 'run')}"
+        f"{notices_list(notices, 2, DATA)}"
         f"{joined(sections, 2, 'run')}</main><footer>{provenance_list(provenance)}</footer>"
     )
     panel = "" if proof is None else proof_panel(proof)

@@ -75,6 +75,11 @@ class Benchmark:
     returns: Floats
     run: Run | None = None
 
+    @property
+    def gross(self) -> Floats | None:
+        """Gross exposure at each close; None for given returns."""
+        return None if self.run is None else np.abs(self.run.weights).sum(axis=1)
+
 
 def benchmark_of(run: Run) -> Run:
     """Return buy-and-hold on the market, window and rules of a run."""
@@ -128,7 +133,7 @@ def analysis_of(
     rate = risk_free_of(run.returns, run._core.excess)
     gross = np.abs(run.weights).sum(axis=1)
     sides: list[Side] = [(run.name, nav, run.returns, gross)]
-    sides += [] if other is None else [(other.name, other.nav, other.returns, None)]
+    sides += [] if other is None else [(other.name, other.nav, other.returns, other.gross)]
     tables = [year_table(dates, nav, named), month_table(dates, nav, named), period_table(dates, nav)]
     tables += [
         trailing_table(dates, nav, named, periods),
@@ -204,7 +209,7 @@ def _group_table(exposures: list[GroupExposure]) -> Table:
     columns = (
         *(Column("group", "Group"), Column("n_symbols", "Symbols", "count")),
         *(Column("mean_gross", "Mean gross", "share"), Column("mean_net", "Mean net", "rate")),
-        *(Column("max_gross", "Most gross", "share"), Column("last_net", "Last net", "rate")),
+        *(Column("max_gross", "Max gross", "share"), Column("last_net", "Last net", "rate")),
     )
     rows = tuple(
         (
@@ -222,8 +227,8 @@ def _group_table(exposures: list[GroupExposure]) -> Table:
 
 def _bands_view(run: Run, bands: Bands) -> BandsView:
     sentence = (
-        f"{bands.n_paths:,} paths of the run's own returns, in random blocks of {bands.block_length:.1f} bars on average"
-        f" (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume that the"
-        " returns are a fair sample of the future, and are no test of skill."
+        f"{bands.n_paths:,} paths of the run's own returns, in random blocks of {bands.block_length:.1f} bars on"
+        f" average (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume that"
+        " the returns are a fair sample of the future, and are no test of skill."
     )
     return BandsView([run.dates[bar] for bar in bands.bars.tolist()], bands.nav, sentence)

@@ -31,9 +31,29 @@ from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_o
 from openoutcry.report.run_trace import trace_of
 from openoutcry.report.tables import file_tables
 from openoutcry.report.views.run_view import Provenance, RunView
+from openoutcry.report.views.statistics_view import Skill
 from openoutcry.report.views.table_view import Table
 from openoutcry.scoring.null_agents import fan_label, nav_quantiles
 from openoutcry.scoring.statistic_values import Statistics
+
+__all__ = [
+    "AnalysisInputs",
+    "Origin",
+    "Picture",
+    "benchmark_of",
+    "conditions_of",
+    "full_view_of",
+    "notices_of",
+    "page_renderer",
+    "picture_of",
+    "provenance_of",
+    "table_frames",
+    "tables_of",
+    "versions",
+    "view_of",
+    "window_of",
+    "write_run_report",
+]
 
 
 @dataclass(frozen=True)
@@ -226,7 +246,9 @@ def page_renderer(
     inputs = inputs or AnalysisInputs()
     against = resolved_benchmark(run, inputs.benchmark)
     benchmark = series_view(run, against) if against.run is None else view_of(against.run)
-    view = replace(full_view_of(run, n_trials), analysis=analysis_of(run, inputs, against))
+    view, analysis = full_view_of(run, n_trials), analysis_of(run, inputs, against)
+    tables = _metric_tables(run, (view, benchmark), view.skill) | dict(analysis.tables)
+    view = replace(view, analysis=replace(analysis, tables=tables))
     return partial(render_run, view, benchmark, notices_of(run), provenance_of(run, origin))
 
 
@@ -234,17 +256,21 @@ def tables_of(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None)
     """Return every table of a run by name: those of its page, and its bars."""
     inputs = inputs or AnalysisInputs()
     against = resolved_benchmark(run, inputs.benchmark)
-    own, other = view_of(run), series_view(run, against) if against.run is None else view_of(against.run)
-    sides = [("value", run.name, Statistics(own.metrics, own.reasons))]
-    sides.append(("benchmark", other.name, Statistics(other.metrics, other.reasons)))
-    found = [file_tables.metric_table(sides)]
-    if (skill := skill_of(run, n_trials)) is not None:
-        found.append(file_tables.skill_table(skill))
-    found += analysis_of(run, inputs, against, None).tables.values()
-    found += [file_tables.cost_table(run), file_tables.event_table(own.events)]
-    found.append(file_tables.bar_table(run, against.returns))
+    view, other = view_of(run), series_view(run, against) if against.run is None else view_of(against.run)
+    found = _metric_tables(run, (view, other), skill_of(run, n_trials))
+    found |= dict(analysis_of(run, inputs, against, None).tables)
+    found["bars"] = file_tables.bar_table(run, against.returns)
     if exposures := group_exposures(run, inputs.groups):
-        found.append(file_tables.group_bars(run, exposures))
+        found["group_bars"] = file_tables.group_bars(run, exposures)
+    return found
+
+
+def _metric_tables(run: Run, views: tuple[RunView, RunView], skill: Skill | None) -> dict[str, Table]:
+    """Return the tables of metrics, skill, costs and events."""
+    names = ("value", "benchmark")
+    sides = [(name, view.name, Statistics(view.metrics, view.reasons)) for name, view in zip(names, views, strict=True)]
+    found = [file_tables.metric_table(sides), *([] if skill is None else [file_tables.skill_table(skill)])]
+    found += [file_tables.cost_table(run), file_tables.event_table(views[0].events)]
     return {table.name: table for table in found}
 
 

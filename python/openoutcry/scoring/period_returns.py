@@ -128,7 +128,7 @@ def trailing(dates: Sequence[str], nav: Floats, periods_per_year: float | None) 
 def _annual(growth: float, n_bars: int, periods_per_year: float | None) -> float | str:
     if periods_per_year is None:
         return NO_YEAR
-    return growth ** min(periods_per_year / n_bars, 1.0) - 1.0
+    return float(growth ** min(periods_per_year / n_bars, 1.0)) - 1.0
 
 
 def _start(name: str, end: np.datetime64, first: np.datetime64) -> np.datetime64:

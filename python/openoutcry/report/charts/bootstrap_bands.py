@@ -34,9 +34,8 @@ def bands_chart(
     )
     xs = scale.units(downsampling.seconds(bands.dates))
     edges = {level: values.units(bands.nav[level]) for level in levels}
-    paths = []
-    for depth in range(len(levels) // 2):
-        paths.append(area_path(xs, edges[levels[-1 - depth]], edges[levels[depth]], "oo-band", ""))
+    pairs = [(levels[depth], levels[-1 - depth]) for depth in range(len(levels) // 2)]
+    paths = [area_path(xs, edges[high], edges[low], "oo-band", "") for low, high in pairs]
     middle = levels[len(levels) // 2]
     named = {level: f"resampled, {level * 100:g}%" for level in (levels[0], middle, levels[-1])}
     paths += [line_path(xs, edges[level], "c-benchmark oo-thin", text) for level, text in named.items()]

@@ -55,9 +55,12 @@ def month_histogram(months: Sequence[float], height: int = 200) -> str:
     mean = float(returns.mean())
     at = place((mean - low) / span)
     marks.append(f'<line class="oo-diagonal" x1="{at}" x2="{at}" y1="0" y2="100%"/>')
-    step = -(-len(edges) // 9)
-    ticks = [((edge - low) / span, percent(edge, 1)) for edge in edges.tolist()[::step]]
-    text = f"{plural(len(returns), 'month')}; mean {percent(mean, 2)}, the dashed line; median {percent(float(np.median(returns)), 2)}."
+    step, width = -(-len(edges) // 9), float(edges[1] - edges[0])
+    # Zero has a label.
+    labelled = [edge for edge in edges.tolist() if round(edge / width) % step == 0]
+    ticks = [((edge - low) / span, percent(edge, 1)) for edge in labelled]
+    middle = percent(float(np.median(returns)), 2)
+    text = f"{plural(len(returns), 'month')}; mean {percent(mean, 2)}, the dashed line; median {middle}."
     return _frame("Distribution of monthly returns", text, values, marks, (ticks, height), is_count=True)
 
 

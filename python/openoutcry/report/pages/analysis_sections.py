@@ -21,6 +21,7 @@ __all__ = [
     "benchmark_section",
     "groups_figure",
     "returns_section",
+    "table_link",
     "volatility_figure",
 ]
 
@@ -29,6 +30,12 @@ def analysis_table(view: RunView, name: str, key: str) -> str:
     """Return a table of the analysis; empty if there is none."""
     table = None if view.analysis is None else view.analysis.tables.get(name)
     return "" if table is None else table_html(table, key)
+
+
+def table_link(view: RunView, name: str) -> str:
+    """Return the link of a table that the page shows in another form."""
+    table = None if view.analysis is None else view.analysis.tables.get(name)
+    return "" if table is None else download(table)
 
 
 def notes(view: RunView, section: str) -> str:
@@ -90,7 +97,7 @@ def returns_section(view: RunView, benchmark: RunView | None, key: str) -> str:
         entries = [(view.name, "c-agent"), *([(name, "c-benchmark")] if name else [])]
         chart = year_columns(analysis.years, view.name, name)
         years = figure(chart, "Compounded return of each calendar year.", legend(entries, always=True))
-    link = download(analysis.tables["months"]) if "months" in analysis.tables else ""
+    link = table_link(view, "months")
     spread = ""
     if len(analysis.months) > 2:
         spread = figure(

@@ -19,6 +19,7 @@ from openoutcry.report.pages.analysis_sections import (
     benchmark_section,
     groups_figure,
     returns_section,
+    table_link,
     volatility_figure,
 )
 from openoutcry.report.pages.calibration_section import calibration_section
@@ -135,7 +136,7 @@ def sections_of(view: RunView, benchmark: RunView | None, key: str, detail: Deta
     trades = "" if view.analysis is None else trades_section(view.analysis, key)
     sections = [
         ("Equity and drawdown", _equity(view, benchmark, key, detail)),
-        ("Is it luck?", skill_section(view.skill, key) if view.skill else ""),
+        ("Is it luck?", skill_section(view.skill, key) + table_link(view, "skill") if view.skill else ""),
         ("Against the benchmark", benchmark_section(view, key, detail)),
         ("Returns by month and year" if view.analysis else "Returns by month", returns_section(view, benchmark, key)),
         ("Drawdowns and risk", analysis_table(view, "drawdowns", key) + analysis_table(view, "risk", key)),
@@ -146,12 +147,12 @@ def sections_of(view: RunView, benchmark: RunView | None, key: str, detail: Deta
         ("Resampled returns", bands_section(view, key, detail)),
         ("Weights", _weights(view, detail) + _exposure(view, detail) + groups_figure(view, key, detail)),
         ("Trades", trades),
-        ("Costs", _costs(view, detail)),
-        ("Orders and events", run_events(view) + run_faults(view)),
+        ("Costs", _costs(view, detail) + table_link(view, "costs")),
+        ("Orders and events", run_events(view) + table_link(view, "events") + run_faults(view)),
         ("Stated confidence", calibration_section(view.calibration) if view.calibration else ""),
         ("One bar later", _delay(view, detail)),
         ("Bar by bar", inspector_section(view, view.trace, key) if view.trace and detail.inspector else ""),
-        ("All metrics", _metrics(view, benchmark, key)),
+        ("All metrics", _metrics(view, benchmark, key) + table_link(view, "metrics")),
     ]
     return [(title, content) for title, content in sections if content]
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from openoutcry.report.pages.metric_labels import Footnotes, write
 from openoutcry.report.pages.page_parts import scroll
-from openoutcry.report.text_format import DASH, attribute, escape, number, percent
+from openoutcry.report.text_format import DASH, MINUS, attribute, escape, number, percent
 from openoutcry.report.views.table_view import Column, Table, Value
 
 __all__ = ["MOST_LINKED", "csv_text", "download", "table_html", "written"]
@@ -18,13 +18,14 @@ MOST_LINKED = 40_000
 """Bytes of a table above which the page has no copy of it."""
 
 _TEXTS = ("text", "help")
+_SIGNED = ("rate", "gain", "money")
 
 
 def written(value: Value, unit: str) -> str:
     """Return a value as text in its unit.
 
     Units are those of `metric_labels.write`, and `rate` (signed percentage with two decimals), `share0` (percentage
-    without decimals), `money` (account currency), `price` and `text`.
+    without decimals), `coefficient` (three decimals), `money` (account currency), `price` and `text`.
     """
     if value is None:
         return DASH
@@ -36,6 +37,8 @@ def written(value: Value, unit: str) -> str:
         return percent(value, 0)
     if unit == "money":
         return number(value, 0 if abs(value) >= 100.0 else 2)
+    if unit == "coefficient":
+        return number(value, 3)
     if unit == "price":
         return _price(value)
     return write(float(value), unit)
@@ -68,13 +71,19 @@ def table_html(table: Table, key: str, *, label: str = "", row_attributes: Seque
         extra = row_attributes[index] if row_attributes else ""
         body.append(f'<tr{extra}><th scope="row">{escape(first)}</th>{"".join(cells)}</tr>')
     html = (
-        f'<table class="data stack"><caption><span>{escape(table.title)}</span></caption>'
+        f'<table class="data {_layout(table)}"><caption><span>{escape(table.title)}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
     box = scroll(html, label or table.title)
     if len(body) > 30:
         box = box.replace('class="scroll"', 'class="scroll tall"', 1)
     return box + footnotes.render() + download(table)
+
+
+def _layout(table: Table) -> str:
+    """Return the classes of a table on a narrow screen: lines, or a block per row."""
+    n_values = sum(column.unit not in {"hidden", "help"} for column in table.columns) - 1
+    return {1: "lines one", 2: "lines two", 3: "lines three"}.get(n_values, "stack")
 
 
 def _head(column: Column) -> str:
@@ -95,10 +104,10 @@ def _cell(table: Table, index: int, place: int, value: Value, footnotes: Footnot
     text = escape(written(value, unit))
     if value is None and (reason := table.reasons.get((index, column.name))):
         text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>{footnotes.mark(reason)}'
-    elif isinstance(value, float) and value < 0.0 and unit in {"rate", "gain", "money"}:
+    elif unit in _SIGNED and text.startswith(MINUS):
         text = f'<span class="loss">{text}</span>'
     kind = ' class="text"' if unit == "text" else ""
-    return f"<td{kind}{attribute('data-label', column.label)}>{f'<span>{text}</span>'}</td>"
+    return f"<td{kind}{attribute('data-label', column.label)}><span>{text}</span></td>"
 
 
 def csv_text(table: Table) -> str:

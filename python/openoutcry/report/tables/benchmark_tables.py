@@ -39,7 +39,7 @@ def factor_table(found: Factors, periods_per_year: float | None) -> Table:
         if each.t is None:
             reasons[place, "t"] = "the factors explain every return"
         rows.append(("alpha, annual" if is_alpha else each.name, *numbers, each.t))
-        units.append("rate" if is_alpha else "ratio")
+        units.append("rate" if is_alpha else "coefficient")
     columns = (
         *(Column("factor", "Factor"), Column("loading", "Loading", "row"), Column("error", "Std. error", "row")),
         *(Column("hac_error", "HAC std. error", "row"), Column("t", "t (HAC)", "ratio")),
@@ -50,8 +50,10 @@ def factor_table(found: Factors, periods_per_year: float | None) -> Table:
 
 def band_tables(found: Bands) -> list[Table]:
     """Return the quantiles of paths, and the probabilities of drawdowns."""
-    columns = (Column("quantile", "Quantile"), Column("final", "Final NAV", "ratio"), Column("cagr", "CAGR", "gain"))
-    columns += (Column("max_drawdown", "Max drawdown", "loss"),)
+    columns = (
+        *(Column("quantile", "Quantile"), Column("final", "Final NAV", "ratio"), Column("cagr", "CAGR", "gain")),
+        Column("max_drawdown", "Max drawdown", "loss"),
+    )
     rows: list[tuple[Value, ...]] = []
     reasons = {}
     for place, level in enumerate(found.final):

@@ -25,6 +25,7 @@ from openoutcry.scoring.statistic_values import Statistics
 __all__ = [
     "FORMATS",
     "bar_table",
+    "check_folder",
     "columns_of",
     "cost_table",
     "event_table",
@@ -127,13 +128,7 @@ def write_tables(tables: Mapping[str, Table], folder: str | os.PathLike[str], fo
         OpenOutcryError: `argument_invalid`: the format is unknown, or the folder is a file.
         ModuleNotFoundError: pyarrow is not installed.
     """
-    if form not in FORMATS:
-        raise refusal(
-            "argument_invalid", f"the format of tables must be one of {', '.join(FORMATS)}; received {form!r}"
-        )
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise refusal("argument_invalid", f"the folder of tables must be a folder; received '{target}', a file")
+    target = check_folder(folder, form)
     target.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, table in tables.items():
@@ -146,12 +141,35 @@ def write_tables(tables: Mapping[str, Table], folder: str | os.PathLike[str], fo
     return paths
 
 
-def _write_parquet(path: Path, table: Table) -> None:
+def check_folder(folder: str | os.PathLike[str], form: str) -> Path:
+    """Check the folder and the format of tables, and return its path.
+
+    Raises:
+        OpenOutcryError: as `write_tables`.
+        ModuleNotFoundError: pyarrow is not installed.
+    """
+    if form not in FORMATS:
+        wanted = f"the format of tables must be one of {', '.join(FORMATS)}"
+        raise refusal("argument_invalid", f"{wanted}; received {form!r}")
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise refusal("argument_invalid", f"the folder of tables must be a folder; received '{target}', a file")
+    if form == "parquet":
+        _pyarrow()
+    return target
+
+
+def _pyarrow() -> tuple[Any, Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install pyarrow`", name="pyarrow") from error
+    return pa, pq
+
+
+def _write_parquet(path: Path, table: Table) -> None:
+    pa, pq = _pyarrow()
     columns = {}
     for name, values in columns_of(table).items():
         if values.dtype == object:

@@ -11,6 +11,7 @@ from openoutcry.report.views.view_checks import Floats
 from openoutcry.scoring.bar_statistics import bar_statistics
 from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods
 from openoutcry.scoring.period_returns import QUANTILES, period_returns, summarize_periods, trailing
+from openoutcry.scoring.statistic_values import Statistics
 
 __all__ = ["drawdown_table", "month_table", "period_table", "risk_table", "trailing_table", "year_table"]
 
@@ -87,7 +88,15 @@ def risk_table(dates: Sequence[str], sides: Sequence[Side]) -> Table:
         ("value" if place == 0 else "benchmark", name, bar_statistics(dates, nav, returns, gross))
         for place, (name, nav, returns, gross) in enumerate(sides)
     ]
+    columns = [
+        (name, label, each if "time_in_market" in each.values else _without_positions(each))
+        for name, label, each in columns
+    ]
     return statistics_table("risk", "Bars, streaks and drawdowns", BARS, columns)
+
+
+def _without_positions(found: Statistics) -> Statistics:
+    return Statistics(found.values, {**found.undefined, "time_in_market": "given returns have no positions"})
 
 
 def drawdown_table(dates: Sequence[str], nav: Floats, n_most: int | None = N_DRAWDOWNS) -> Table:
