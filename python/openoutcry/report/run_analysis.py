@@ -172,7 +172,7 @@ def analysis_of(
 
 
 def _alpha(table: Table | None) -> tuple[float, float] | None:
-    found = {} if table is None else {row[-1]: row[1] for row in table.rows}
+    found = {} if table is None else {row[0]: row[2] for row in table.rows}
     alpha, error = found.get("alpha"), found.get("alpha_hac_error")
     return (alpha, error) if isinstance(alpha, float) and isinstance(error, float) else None
 
@@ -228,7 +228,7 @@ def _group_table(exposures: list[GroupExposure]) -> Table:
 def _bands_view(run: Run, bands: Bands) -> BandsView:
     sentence = (
         f"{bands.n_paths:,} paths of the run's own returns, in random blocks of {bands.block_length:.1f} bars on"
-        f" average (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume that"
-        " the returns are a fair sample of the future, and are no test of skill."
+        f" average (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume"
+        " that the returns are a fair sample of the future, and are no test of skill."
     )
     return BandsView([run.dates[bar] for bar in bands.bars.tolist()], bands.nav, sentence)

@@ -21,6 +21,7 @@ from openoutcry.report.charts.svg import standalone
 from openoutcry.report.render import render_run
 from openoutcry.report.run_analysis import (
     AnalysisInputs,
+    Benchmark,
     analysis_of,
     benchmark_of,
     group_exposures,
@@ -41,6 +42,7 @@ __all__ = [
     "Origin",
     "Picture",
     "benchmark_of",
+    "benchmark_view",
     "conditions_of",
     "full_view_of",
     "notices_of",
@@ -110,23 +112,42 @@ def view_of(run: Run) -> RunView:
     )
 
 
-def full_view_of(run: Run, n_trials: int = 1) -> RunView:
+def full_view_of(
+    run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None, against: Benchmark | None = None
+) -> RunView:
     """Return the view of a run for its own page.
 
-    It is `view_of` plus statistics and trace. Trace and calibration require a run with a record (`capture=True`).
+    It is `view_of` plus statistics, analysis and trace. Trace and calibration require a run with a record
+    (`capture=True`).
+
+    Args:
+        run: The run.
+        n_trials: Trials that it was selected from, including itself.
+        inputs: Benchmark, factors, groups and seed.
+        against: The resolved benchmark; None to resolve that of `inputs`.
     """
+    inputs = inputs or AnalysisInputs()
+    against = against or resolved_benchmark(run, inputs.benchmark)
     trace = None
     if run._record is not None:
         trace = trace_of(run, run.record.decisions[0], run.record.faults[0])
+    view, skill, analysis = view_of(run), skill_of(run, n_trials), analysis_of(run, inputs, against)
+    tables = _metric_tables(run, (view, benchmark_view(run, against)), skill) | dict(analysis.tables)
     return replace(
-        view_of(run),
+        view,
         fan=nav_quantiles(run),
         fan_label=fan_label(),
         rolling=rolling_of(run),
-        skill=skill_of(run, n_trials),
+        skill=skill,
         calibration=None if trace is None else calibration_of(trace, run.dataset.symbols),
         trace=trace,
+        analysis=replace(analysis, tables=tables),
     )
+
+
+def benchmark_view(run: Run, against: Benchmark) -> RunView:
+    """Return the view of a benchmark: of its run, or of given returns."""
+    return series_view(run, against) if against.run is None else view_of(against.run)
 
 
 def _delayed(notes: dict[str, str]) -> dict[str, str]:
@@ -245,10 +266,7 @@ def page_renderer(
     """Return a function that renders the report of a run, with an optional `proof`."""
     inputs = inputs or AnalysisInputs()
     against = resolved_benchmark(run, inputs.benchmark)
-    benchmark = series_view(run, against) if against.run is None else view_of(against.run)
-    view, analysis = full_view_of(run, n_trials), analysis_of(run, inputs, against)
-    tables = _metric_tables(run, (view, benchmark), view.skill) | dict(analysis.tables)
-    view = replace(view, analysis=replace(analysis, tables=tables))
+    view, benchmark = full_view_of(run, n_trials, inputs, against), benchmark_view(run, against)
     return partial(render_run, view, benchmark, notices_of(run), provenance_of(run, origin))
 
 
@@ -256,7 +274,7 @@ def tables_of(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None)
     """Return every table of a run by name: those of its page, and its bars."""
     inputs = inputs or AnalysisInputs()
     against = resolved_benchmark(run, inputs.benchmark)
-    view, other = view_of(run), series_view(run, against) if against.run is None else view_of(against.run)
+    view, other = view_of(run), benchmark_view(run, against)
     found = _metric_tables(run, (view, other), skill_of(run, n_trials))
     found |= dict(analysis_of(run, inputs, against, None).tables)
     found["bars"] = file_tables.bar_table(run, against.returns)

@@ -92,9 +92,11 @@ def _regressed(excess: Floats, benchmark: Floats, periods: float | None) -> dict
     flat = "the returns are constant"
     found["r_squared"] = flat if line.r_squared is None else line.r_squared
     found["correlation"] = flat if line.r_squared is None else float(np.corrcoef(excess, benchmark)[0, 1])
-    found["treynor"] = NO_YEAR if periods is None else float(excess.mean()) * periods / float(beta)
-    if abs(beta) < _LEAST_SPREAD:
-        found["treynor"] = "beta is 0"
+    if periods is None:
+        found["treynor"] = NO_YEAR
+    else:
+        is_flat = abs(beta) < _LEAST_SPREAD
+        found["treynor"] = "beta is 0" if is_flat else float(excess.mean()) * periods / float(beta)
     return found
 
 

@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+MOST_POINTS = 400
+"""Points of a rolling line: windows overlap, so more points add nothing."""
+
+
 def analysis_table(view: RunView, name: str, key: str) -> str:
     """Return a table of the analysis; empty if there is none."""
     table = None if view.analysis is None else view.analysis.tables.get(name)
@@ -65,7 +69,7 @@ def _rolled(view: RunView, analysis: Analysis, detail: Detail, name: str, baseli
     if values is None or analysis.n_window is None or not np.isfinite(values).any():
         return ""
     line = RollingLine(name, values, baseline, is_share=not is_beta)
-    chart = rolling_line_chart(view.dates, line, points=detail.points)
+    chart = rolling_line_chart(view.dates, line, points=min(detail.points, MOST_POINTS))
     annual = "" if is_beta else ", annual"
     return figure(chart, f"{name}{annual}, over the last {analysis.n_window:,} returns. {range_sentence(line)}")
 

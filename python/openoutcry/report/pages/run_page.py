@@ -138,12 +138,10 @@ def sections_of(view: RunView, benchmark: RunView | None, key: str, detail: Deta
         ("Equity and drawdown", _equity(view, benchmark, key, detail)),
         ("Is it luck?", skill_section(view.skill, key) + table_link(view, "skill") if view.skill else ""),
         ("Against the benchmark", benchmark_section(view, key, detail)),
-        ("Returns by month and year" if view.analysis else "Returns by month", returns_section(view, benchmark, key)),
+        ("Returns by month and year", returns_section(view, benchmark, key)),
         ("Drawdowns and risk", analysis_table(view, "drawdowns", key) + analysis_table(view, "risk", key)),
-        (
-            "Rolling Sharpe ratio and volatility" if view.analysis else "Sharpe ratio over time",
-            _over_time(view, detail),
-        ),
+        ("Sharpe ratio over time", _rolling(view, view.rolling, detail) if view.rolling else ""),
+        ("Volatility over time", volatility_figure(view, detail)),
         ("Resampled returns", bands_section(view, key, detail)),
         ("Weights", _weights(view, detail) + _exposure(view, detail) + groups_figure(view, key, detail)),
         ("Trades", trades),
@@ -176,10 +174,6 @@ def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) 
         entries.append((view.fan_label, "c-luck"))
     falls = drawdown_chart([line for line in lines if line.role != "delayed"], points=detail.points)
     return figure(chart, caption, legend(entries)) + figure(falls, "Drawdown: NAV below its running peak.")
-
-
-def _over_time(view: RunView, detail: Detail) -> str:
-    return (_rolling(view, view.rolling, detail) if view.rolling else "") + volatility_figure(view, detail)
 
 
 def _rolling(view: RunView, rolling: Rolling, detail: Detail) -> str:

@@ -70,8 +70,11 @@ def table_html(table: Table, key: str, *, label: str = "", row_attributes: Seque
         first = written(row[shown[0]], _unit(table, index, table.columns[shown[0]]))
         extra = row_attributes[index] if row_attributes else ""
         body.append(f'<tr{extra}><th scope="row">{escape(first)}</th>{"".join(cells)}</tr>')
+    labels = "".join(f"--l{at}:{_css_text(table.columns[place].label)};" for at, place in enumerate(shown[1:], 2))
+    layout = _layout(table)
+    style = attribute("style", labels) if layout == "stack" else ""
     html = (
-        f'<table class="data {_layout(table)}"><caption><span>{escape(table.title)}</span></caption>'
+        f'<table class="data {layout}"{style}><caption><span>{escape(table.title)}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
     box = scroll(html, label or table.title)
@@ -107,7 +110,13 @@ def _cell(table: Table, index: int, place: int, value: Value, footnotes: Footnot
     elif unit in _SIGNED and text.startswith(MINUS):
         text = f'<span class="loss">{text}</span>'
     kind = ' class="text"' if unit == "text" else ""
-    return f"<td{kind}{attribute('data-label', column.label)}><span>{text}</span></td>"
+    # The label and the value are two items of a narrow row.
+    return f"<td{kind}><span>{text}</span></td>" if "<sup>" in text else f"<td{kind}>{text}</td>"
+
+
+def _css_text(text: str) -> str:
+    """Return text as a string of CSS, in which only letters and digits are written as they are."""
+    return "'" + "".join(c if c.isascii() and c.isalnum() else f"\\{ord(c):06x}" for c in text) + "'"
 
 
 def csv_text(table: Table) -> str:

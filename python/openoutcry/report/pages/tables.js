@@ -13,6 +13,7 @@
 
   const attach = (box) => {
     const rows = [...box.querySelectorAll("tbody tr")];
+    const symbolOf = (row) => row.cells[0].textContent, sideOf = (row) => row.cells[1].textContent;
     const state = { page: 0 };
     const bar = make("div");
     bar.className = "filters";
@@ -32,7 +33,7 @@
       bar.append(wrap);
       return select;
     };
-    const names = [...new Set(rows.map((row) => row.dataset.symbol))].sort();
+    const names = [...new Set(rows.map(symbolOf))].sort();
     // A prefix keeps a symbol of the name "" or "all" apart from the choice of all.
     const symbol = choice("Symbol", [["all", "all"], ...names.map((name) => ["=" + name, name])]);
     const side = choice("Side", [["all", "all"], ["long", "long"], ["short", "short"]]);
@@ -56,8 +57,8 @@
 
     const fits = (row) => {
       const profit = Number(row.dataset.profit);
-      if (symbol.value !== "all" && symbol.value !== "=" + row.dataset.symbol) return false;
-      if (side.value !== "all" && side.value !== row.dataset.side) return false;
+      if (symbol.value !== "all" && symbol.value !== "=" + symbolOf(row)) return false;
+      if (side.value !== "all" && side.value !== sideOf(row)) return false;
       return outcome.value === "all" || (outcome.value === "won" ? profit > 0 : profit < 0);
     };
     const show = () => {

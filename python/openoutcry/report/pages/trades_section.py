@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from openoutcry.report.pages.table_parts import table_html
-from openoutcry.report.text_format import attribute
 from openoutcry.report.views.analysis_view import Analysis
 from openoutcry.report.views.table_view import Table
 
 __all__ = ["MOST_ROWS", "trades_section"]
 
-MOST_ROWS = 300
+MOST_ROWS = 200
 """Trades on the page: the latest ones."""
-
-_SYMBOL, _SIDE, _PROFIT = "symbol", "side", "profit"
 
 
 def trades_section(analysis: Analysis, key: str) -> str:
@@ -31,17 +28,11 @@ def trades_section(analysis: Analysis, key: str) -> str:
 
 
 def _list(trades: Table, key: str) -> str:
-    places = {column.name: place for place, column in enumerate(trades.columns)}
-    n_shown = min(len(trades.rows), MOST_ROWS)
-    attributes = []
-    for row in trades.rows[:n_shown]:
-        symbol, side, profit = (row[places[name]] for name in (_SYMBOL, _SIDE, _PROFIT))
-        attributes.append(
-            attribute("data-symbol", str(symbol)) + attribute("data-side", str(side)) + f' data-profit="{profit:.6g}"'
-        )
-    count = (
-        f"{len(trades.rows):,}" if n_shown == len(trades.rows) else f"the latest {n_shown:,} of {len(trades.rows):,}"
-    )
+    profit = [column.name for column in trades.columns].index("profit")
+    shown = trades.rows[:MOST_ROWS]
+    is_all = len(shown) == len(trades.rows)
+    count = f"{len(shown):,}" if is_all else f"the latest {len(shown):,} of {len(trades.rows):,}"
     titled = replace(trades, title=f"{trades.title}: {count}.")
-    table = table_html(titled, key, label="Closed trades", row_attributes=attributes, rows=n_shown)
+    attributes = [f' data-profit="{row[profit]:.6g}"' for row in shown]
+    table = table_html(titled, key, label="Closed trades", row_attributes=attributes, rows=len(shown))
     return f'<div class="trades">{table}</div>'

@@ -32,11 +32,13 @@ def statistics_table(
         for (column, _, each), value in zip(columns, values, strict=True):
             if value is None:
                 reasons[place, column] = in_words(each.undefined.get(key, "")) or "not measured"
-        rows.append((metric.label, *values, metric.help, key))
+        whys = dict.fromkeys(reasons[place, column] for column, _, _ in columns if (place, column) in reasons)
+        rows.append((key, metric.label, *values, metric.help, "; ".join(whys)))
     heads = (
+        Column("name", "Name", "hidden"),
         Column("label", "Statistic"),
         *(Column(column, label, "row") for column, label, _ in columns),
         Column("definition", "Definition", "help" if any(metric.help for metric in metrics) else "hidden"),
-        Column("name", "Name", "hidden"),
+        Column("undefined", "Why undefined", "hidden"),
     )
     return Table(name, title, heads, tuple(rows), tuple(metric.unit for metric in metrics), reasons)
