@@ -197,10 +197,12 @@ def _checked(name: str, returns: Floats, run: Run) -> Floats:
         place = int(np.flatnonzero(~np.isfinite(returns))[0])
         message = f"`{name}` must be finite at each bar; received {returns[place]} on {run.dates[place + 1]}"
         raise refusal("value_invalid", message)
-    check_not_prices(name, returns)
     periods = run.dataset.periods_per_year
+    wanted = f"`{name}` must be simple returns as fractions"
+    hint = "hint: divide percentages by 100, or name the column of a file with a %"
+    if (least := float(returns.min())) < -1.0:
+        raise refusal("value_invalid", f"{wanted}; received a return of {least:g} below -1; {hint}")
+    check_not_prices(name, returns)
     if periods is not None and varies_as_percent(returns, periods):
-        wanted = f"`{name}` must be simple returns as fractions"
-        hint = "hint: divide percentages by 100, or name the column of a file with a %"
         raise refusal("value_invalid", f"{wanted}; received a volatility above 300% a year; {hint}")
     return np.ascontiguousarray(returns)
