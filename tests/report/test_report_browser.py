@@ -19,11 +19,8 @@ from explaining_agent import Outspoken
 from report_pages import PROVENANCE, make_board, make_page, make_run, make_score, make_scores
 
 import openoutcry as oo
-from openoutcry.report.pages.table_parts import csv_text
-from openoutcry.report.pages.trades_section import MOST_ROWS
 from openoutcry.report.render import render_run
-from openoutcry.report.run_analysis import resolved_benchmark
-from openoutcry.report.run_report import AnalysisInputs, benchmark_of, benchmark_view, full_view_of, view_of
+from openoutcry.report.run_report import AnalysisInputs, benchmark_of, full_view_of, view_of
 from openoutcry.report.views.run_view import Provenance, RunView
 from openoutcry.report.views.score_view import FieldTest, ScoreGate, ScoreSide, ScoreWindow
 from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace
@@ -78,13 +75,6 @@ def real_run() -> tuple[RunView, RunView]:
     return full_view_of(run, 46, inputs), view_of(benchmark_of(run))
 
 
-@cache
-def traded_run() -> tuple[RunView, RunView]:
-    run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (100, 700))
-    against = resolved_benchmark(run, "USD")
-    return full_view_of(run, against=against), benchmark_view(run, against)
-
-
 def full_page() -> str:
     view, held = real_run()
     return render_run(
@@ -94,7 +84,6 @@ def full_page() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "run with everything": full_page,
-    "run with trades": lambda: render_run(*traded_run(), ["No carry."], PROVENANCE),
     "plain run": make_page,
     "run over decades": lambda: make_page(nav=np.exp(np.linspace(0.0, 3.0, 700))),
     "hostile run": lambda: render_run(hostile_run(), None, [], PROVENANCE),
@@ -107,7 +96,6 @@ LOOKED_AT = [
     ("run with everything", DESKTOP, "light"),
     ("run with everything", PHONE, "dark"),
     ("run with everything", DESKTOP, "dark"),
-    ("run with trades", PHONE, "light"),
     ("board", DESKTOP, "dark"),
     ("board", PHONE, "light"),
     ("hostile run", PHONE, "dark"),
@@ -317,63 +305,6 @@ def test_a_chart_links_to_its_bar(visit: Callable[..., Any]) -> None:
     bar = int(re.search(r"bar (\d+) of 600", status(page))[1])  # type: ignore[index]
     assert abs(bar - 0.52 * 600) < 6
     assert page.evaluate("document.activeElement.className") == "panel"
-
-
-def listed(page: Any) -> list[list[str]]:
-    return [row for row in cells(page, "Closed trades, latest first") if row[0]]
-
-
-def test_the_list_of_trades_is_filtered_and_paged(visit: Callable[..., Any]) -> None:
-    view, _ = traded_run()
-    assert view.analysis
-    trades = view.analysis.tables["trades"].rows[:MOST_ROWS]
-    page = visit("run with trades")
-    assert [row[3] for row in listed(page)] == [trade[3] for trade in trades[:25]]
-    summary = page.locator(".filters output")
-    assert summary.inner_text().startswith(f"{len(trades)} of {len(trades)} listed trades")
-    page.get_by_role("button", name="Next", exact=True).click()
-    assert [row[3] for row in listed(page)] == [trade[3] for trade in trades[25:50]]
-    page.get_by_label("Symbol").select_option("USD")
-    page.get_by_label("Outcome").select_option("winners")
-    won = [trade for trade in trades if trade[0] == "USD" and trade[7] > 0.0]  # type: ignore[operator]
-    assert [row[:4] for row in listed(page)] == [list(trade[:4]) for trade in won[:25]]
-    assert summary.inner_text().startswith(f"{len(won)} of {len(trades)} listed trades, 100.0% won")
-    page.get_by_label("Side").select_option("short")
-    assert summary.inner_text() == f"0 of {len(trades)} listed trades, P&L 0"
-    assert page.get_by_role("button", name="Next", exact=True).get_attribute("aria-disabled") == "true"
-
-
-def test_without_a_script_all_listed_trades_are_in_the_table(visit: Callable[..., Any]) -> None:
-    view, _ = traded_run()
-    assert view.analysis
-    page = visit("run with trades", java_script_enabled=False)
-    assert len(listed(page)) == min(len(view.analysis.tables["trades"].rows), MOST_ROWS)
-
-
-def test_a_link_saves_its_table(visit: Callable[..., Any]) -> None:
-    view, _ = real_run()
-    assert view.analysis
-    page = visit("run with everything", accept_downloads=True)
-    for name in ("years", "metrics", "benchmark"):
-        with page.expect_download() as found:
-            page.get_by_role("link", name=f"{name}.csv").click()
-        assert found.value.suggested_filename == f"{name}.csv"
-        assert Path(found.value.path()).read_text(encoding="utf-8") == csv_text(view.analysis.tables[name])
-
-
-def test_on_a_narrow_screen_every_number_of_the_analysis_is_inside_the_screen(visit: Callable[..., Any]) -> None:
-    page = visit("run with everything", PHONE)
-    outside = page.evaluate(
-        """() => [...document.querySelectorAll("table.data th, table.data td, .figures dd, .verdict")]
-            .filter((cell) => cell.offsetParent && !cell.closest("thead"))
-            .map((cell) => [cell.textContent, cell.getBoundingClientRect()])
-            .filter(([, box]) => box.left < 0 || box.right > 360).map(([text]) => text)"""
-    )
-    assert outside == []
-    label = "getComputedStyle(document.querySelector('table.stack td:nth-child(2)'), '::before').content"
-    assert page.evaluate(label) not in {"none", '""'}
-    top = page.evaluate("document.querySelector('.figures').getBoundingClientRect().bottom")
-    assert top < page.evaluate("document.querySelector('h2').getBoundingClientRect().top")
 
 
 def test_agent_text_stays_text(visit: Callable[..., Any]) -> None:
