@@ -5,6 +5,7 @@ Skipped without Chromium or Playwright.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from browser import chromium
 from report_pages import PROVENANCE
 
 import openoutcry as oo
+from openoutcry.report.pages import proof_panel
 from openoutcry.report.pages.table_parts import csv_text
 from openoutcry.report.pages.trades_section import MOST_ROWS
 from openoutcry.report.render import render_run
@@ -148,3 +150,19 @@ def test_on_a_narrow_screen_every_number_of_the_analysis_is_inside_the_screen(vi
     assert page.evaluate(label) not in {"none", '""'}
     top = page.evaluate("document.querySelector('.figures').getBoundingClientRect().bottom")
     assert top < page.evaluate("document.querySelector('h2').getBoundingClientRect().top")
+
+
+def test_a_browser_reads_the_page_as_its_digest_does_and_every_curve_of_nav_is_that_of_the_run(
+    visit: Callable[..., Any],
+) -> None:
+    """A self-verifying page compares both; here without the engine."""
+    view, text = run_page()
+    script = Path(proof_panel.__file__).with_name("proof_page.js").read_text(encoding="utf-8")
+    page = visit(java_script_enabled=False)
+    content = page.evaluate(f"() => {{ {script}; window.asWritten = pageAsWritten; return pageAsWritten.content; }}")
+    assert hashlib.sha256(content.encode()).hexdigest() == proof_panel.content_digest(text)
+    compare = "([dates, nav]) => asWritten.compareCurves({ start: 0, end: nav.length }, dates, nav)"
+    page.evaluate(compare, [list(view.dates), view.nav.tolist()])
+    assert page.locator('.oo-chart[data-axis$=" nav"]').count() == 2
+    with pytest.raises(Exception, match="Differs|differs"):
+        page.evaluate(compare, [list(view.dates), (1.0 + 1.1 * (view.nav - 1.0)).tolist()])
