@@ -164,5 +164,5 @@ def test_a_browser_reads_the_page_as_its_digest_does_and_every_curve_of_nav_is_t
     compare = "([dates, nav]) => asWritten.compareCurves({ start: 0, end: nav.length }, dates, nav)"
     page.evaluate(compare, [list(view.dates), view.nav.tolist()])
     assert page.locator('.oo-chart[data-axis$=" nav"]').count() == 2
-    with pytest.raises(Exception, match="Differs|differs"):
+    with pytest.raises(Exception, match=r"Differs|differs"):
         page.evaluate(compare, [list(view.dates), (1.0 + 1.1 * (view.nav - 1.0)).tolist()])

@@ -78,7 +78,7 @@ def round_trips(run: Run, trades: Trades | None = None) -> tuple[RoundTrip, ...]
 
 
 def _prices(run: Run) -> dict[tuple[int, int], list[float]]:
-    """Return the prices of fills, settlements and liquidations by bar and symbol, in order."""
+    """Return prices of fills and settlements by bar and symbol, in order."""
     prices: dict[tuple[int, int], list[float]] = {}
     for bar, symbol, _, price in run._core.fills():
         prices.setdefault((bar, symbol), []).append(price)

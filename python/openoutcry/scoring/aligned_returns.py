@@ -28,7 +28,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def benchmark_returns(given: Any, run: Run) -> tuple[str, Floats]:
-    """Return the name and the returns of a benchmark, shape `(n_returns,)`, float64.
+    """Return the name and the returns of a benchmark.
+
+    The returns have the shape `(n_returns,)`, float64.
 
     Args:
         given: A symbol of the run's market, a `Dataset` of one symbol, a path of a file with dates and one column of
@@ -56,7 +58,7 @@ def benchmark_returns(given: Any, run: Run) -> tuple[str, Floats]:
 
 
 def factor_returns(given: Any, run: Run) -> dict[str, Floats]:
-    """Return the returns of factors by name, each of shape `(n_returns,)`, float64.
+    """Return the returns of factors by name, each of shape `(n_returns,)`.
 
     Args:
         given: A data frame with an index or a column of dates, a mapping of name to series or array as in
@@ -82,7 +84,9 @@ def factor_returns(given: Any, run: Run) -> dict[str, Floats]:
 
 
 def symbol_returns(dataset: Dataset, symbol: str, dates: Sequence[str]) -> Floats:
-    """Return the total returns of a symbol from close to close, with dividends and splits.
+    """Return the total returns of a symbol from close to close.
+
+    They include dividends and splits.
 
     Raises:
         OpenOutcryError: `argument_invalid`: a date is not among the dataset's, or no close is known at the first.

@@ -115,7 +115,7 @@ def _cell(table: Table, index: int, place: int, value: Value, footnotes: Footnot
 
 
 def _css_text(text: str) -> str:
-    """Return text as a string of CSS, in which only letters and digits are written as they are."""
+    """Return text as a string of CSS; all but letters and digits are escaped."""
     return "'" + "".join(c if c.isascii() and c.isalnum() else f"\\{ord(c):06x}" for c in text) + "'"
 
 

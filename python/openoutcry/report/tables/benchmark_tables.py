@@ -1,4 +1,4 @@
-"""Tables of a run against a benchmark, against factors, and of its Monte Carlo bands."""
+"""Tables of a run against a benchmark and factors, and of Monte Carlo bands."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ Side = tuple[str, Floats, Floats, Floats | None]
 
 
 def year_table(dates: Sequence[str], nav: Floats, benchmark: tuple[str, Floats] | None) -> Table:
-    """Return the compounded return of each year, its best and worst month, and its drawdown."""
+    """Return the compounded return of each year, and its best and worst month."""
     years, months = (period_returns(dates, nav, unit) for unit in ("year", "month"))
     others = {} if benchmark is None else period_returns(dates, benchmark[1], "year")
     rows: list[tuple[Value, ...]] = []
