@@ -37,6 +37,8 @@ EXAMPLES = """
 
 `openoutcry report sealed.json --scenario hard --scenario-key <64 digits> --fill-key <64 digits> --self-verifying`
 
+`openoutcry report compare one.json two.json`, several runs on one page; `openoutcry report compare --help`
+
 The record is replayed first. If it differs from its replay, no report is written.
 
 **Exit codes** 0: written. 1: the record differs, or is unfinished. 2: the record could not be read or replayed.

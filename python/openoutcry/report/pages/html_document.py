@@ -45,7 +45,7 @@ def document(title: str, body: str, *, inspector: bool = False, proof: bool = Fa
 
 def style() -> str:
     """Return the style sheet of every page: colours, charts, tables and text."""
-    return stylesheet(":root") + _text("page.css") + _text("sections.css") + _text("tables.css")
+    return stylesheet(":root") + _text("page.css") + _text("sections.css") + _text("tables.css") + _text("comparison.css")
 
 
 def _text(name: str) -> str:
