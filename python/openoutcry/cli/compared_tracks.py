@@ -98,13 +98,10 @@ class Sources:
     def _market(
         self, place: str, fingerprint: str, name: str, symbols: tuple[str, ...] = (), last: str = ""
     ) -> Dataset:
-        """Return the market with a fingerprint: one of `--data`, else a bundled one, or the first bars of one."""
-        for dataset in self.datasets:
-            if (found := _start_of(dataset, fingerprint, last)) is not None:
-                return found
-        for dataset in self._bundled_as(name, symbols):
-            if (found := _start_of(dataset, fingerprint, last)) is not None:
-                return found
+        """Return the market that has a fingerprint itself or up to a date: of `--data`, else a bundled one."""
+        for dataset in (*self.datasets, *self._bundled_as(name, symbols)):
+            if _is_or_starts_with(dataset, fingerprint, last):
+                return dataset
         given = ", ".join(f"{each.name} ({each.fingerprint[:8]})" for each in self.datasets) or "no `--data`"
         wanted = f"the market of {place}, {plain(name) or 'unnamed'} with fingerprint {fingerprint[:8]}, is required"
         raise refusal("argument_invalid", f"{wanted}; received {given}; hint: `--data FILE`, repeatable")
@@ -155,14 +152,11 @@ def _chosen(path: Path, record: RunRecord, index: int | None) -> int:
     return index
 
 
-def _start_of(dataset: Dataset, fingerprint: str, last: str) -> Dataset | None:
-    """Return a market, or its bars up to a date, if the fingerprint is the given one."""
+def _is_or_starts_with(dataset: Dataset, fingerprint: str, last: str) -> bool:
+    """Return whether a market, or its bars up to a date, has a fingerprint."""
     if dataset.fingerprint == fingerprint:
-        return dataset
-    if last not in dataset.dates[1:]:
-        return None
-    head = dataset.head(dataset.dates.index(last) + 1)
-    return head if head.fingerprint == fingerprint else None
+        return True
+    return last in dataset.dates[1:] and dataset.head(dataset.dates.index(last) + 1).fingerprint == fingerprint
 
 
 def _ledger_name(run: LedgerRun) -> str:

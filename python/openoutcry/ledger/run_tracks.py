@@ -50,9 +50,7 @@ def track_of(run: LedgerRun, market: Dataset, name: str, origin: str) -> Track:
     check_comparable(run)
     assert run.returns is not None, "checked above"
     rules = run.rules
-    conditions = conditions_of(
-        run.market.name, run.market.fingerprint, rules.get("costs") or {}, rules.get("limits") or {}
-    )
+    conditions = conditions_of(market.name, market.fingerprint, rules.get("costs") or {}, rules.get("limits") or {})
     if "tests" in run.notes:
         return stitched_track(name, run.returns, _spans(run.notes["tests"]), market, (conditions, origin))
     first = market.dates.index(run.first) if run.first in market.dates else 0

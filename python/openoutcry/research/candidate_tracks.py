@@ -36,7 +36,7 @@ class CandidateFile:
         tests: First and last date of each test.
         returns_sha256: SHA-256 of the returns of all tests.
         trial: Session and key of the trial.
-        conditions: Market, costs and limits, as text.
+        rules: Costs and limits.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class CandidateFile:
     tests: tuple[tuple[str, str], ...]
     returns_sha256: str
     trial: tuple[str, str]
-    conditions: Mapping[str, str]
+    rules: tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def read_candidate(path: Path) -> CandidateFile | None:
@@ -79,9 +79,7 @@ def _candidate(path: Path, content: Mapping[str, Any]) -> CandidateFile:
         tuple((str(fold["first"]), str(fold["last"])) for fold in score["folds"]),
         str(score["returns_sha256"]),
         (str(origin["session_id"]), str(origin["trial"])),
-        conditions_of(
-            str(market["name"]), str(market["fingerprint"]), dict(content["costs"] or {}), dict(content["limits"] or {})
-        ),
+        (dict(content["costs"] or {}), dict(content["limits"] or {})),
     )
 
 
@@ -100,7 +98,7 @@ def track_of_candidate(candidate: CandidateFile, market: Dataset, ledger: Ledger
         OpenOutcryError: `argument_invalid`: neither has the returns, or they are others than those of the evidence.
     """
     origin = f"candidate {candidate.path.name}, out of sample"
-    about = candidate.conditions, origin
+    about = conditions_of(market.name, market.fingerprint, *candidate.rules), origin
     return stitched_track(name or candidate.name, _returns(candidate, ledger), candidate.tests, market, about)
 
 

@@ -177,15 +177,21 @@ def _pairs(aligned: Aligned, periods: float | None, seed: int, n_draws: int) -> 
     constant = [native.is_riskless(each) for each in excess]
     places = list(combinations(range(len(aligned.tracks)), 2))
 
+    def check(one: int, two: int) -> None:
+        if np.array_equal(returns[one], returns[two]):
+            raise refusal("insufficient", "different returns are required; these two runs have the same ones")
+
     def sharpe_of(one: int, two: int) -> SharpeInterval:
         if periods is None:
             raise refusal("argument_invalid", "bars per year are required; received dates that do not show them")
+        check(one, two)
         if constant[one] or constant[two]:
             name = aligned.tracks[one if constant[one] else two].name
             raise refusal("insufficient", f"varying returns are required; those of {name} are constant")
         return sharpe_difference(excess[one], excess[two], periods_per_year=periods, level=LEVEL, **drawn)
 
     def mean_of(one: int, two: int) -> MeanInterval:
+        check(one, two)
         return mean_difference(returns[one], returns[two], level=LEVEL, **drawn)
 
     sharpes, means = (_adjusted([_tried(each, *pair) for pair in places]) for each in (sharpe_of, mean_of))
@@ -220,9 +226,8 @@ def _notices(aligned: Aligned) -> list[str]:
     tracks, notices = aligned.tracks, []
     for track, lost, compounded in zip(tracks, aligned.n_lost, aligned.n_compounded, strict=True):
         if lost:
-            inside = f"; {compounded:,} of them are compounded into the next common date" if compounded else ""
-            total = f"Of the {len(track.dates):,} returns of {track.name}"
-            notices.append(f"{total}, {lost:,} are not on a common date{inside}.")
+            inside = f"; {compounded:,} compounded into the next common date" if compounded else ""
+            notices.append(f"Not on a common date: {lost:,} of the {len(track.dates):,} returns of {track.name}{inside}.")
     names = dict.fromkeys(name for track in tracks for name in track.conditions)
     for name in names:
         values = [track.conditions.get(name, "unknown") for track in tracks]

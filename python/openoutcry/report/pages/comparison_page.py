@@ -72,10 +72,10 @@ def _above(view: ComparisonView, pair: PairRow) -> str:
 
 
 def _lost(view: ComparisonView) -> str:
-    lost = [f"{run.name} loses {run.n_lost:,} of {run.n_returns:,}" for run in view.runs if run.n_lost]
+    is_cut = any(run.n_lost for run in view.runs)
     n_undefined = sum(pair.sharpe.value is None for pair in view.pairs)
     others = f" {n_undefined} of {plural(len(view.pairs), 'pair')} cannot be compared." if n_undefined else ""
-    return (f"Common dates only: {'; '.join(lost)}." if lost else "All runs have the same dates.") + others
+    return ("Only common dates are compared." if is_cut else "All runs have the same dates.") + others
 
 
 def _lines(view: ComparisonView) -> list[Line]:
@@ -177,12 +177,11 @@ def _metrics(view: ComparisonView) -> str:
     for name in known:
         metric = METRICS[name]
         cells = "".join(
-            f"<td{attribute('data-label', run.name)}><span>{show(name, run.metrics, run.reasons, footnotes)}</span></td>"
-            for run in view.runs
+            f"<td>{show(name, run.metrics, run.reasons, footnotes)}</td>" for run in view.runs
         )
         rows.append(f'<tr><th scope="row"{attribute("title", metric.help)}>{metric.label}</th>{cells}</tr>')
     table = (
-        '<table class="data stack compared"><caption><span>All metrics over the common dates, by one definition; '
+        '<table class="data compared"><caption><span>All metrics over the common dates, by one definition; '
         f"{DASH} is undefined.</span></caption>"
         f'<thead><tr><th scope="col">Metric</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
