@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.views.run_view import Provenance
+from openoutcry.report.views.search_view import SearchView
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class ResearchView:
         prior: Findings of earlier sessions, as shown to proposers; empty in the first session.
         notices: Caveats of the data.
         provenance: Conditions and versions of the session.
+        search: Parameter maps, history and folds.
     """
 
     goal: str
@@ -133,3 +135,4 @@ class ResearchView:
     prior: str
     notices: Sequence[str]
     provenance: Provenance = field(default_factory=lambda: Provenance(()))
+    search: SearchView = field(default_factory=SearchView)
