@@ -89,7 +89,8 @@ LAYERS = {
         "native",
     ),
     "report": _layer(
-        "report.comparison report.run_report report.run_statistics report.run_trace report.score_report report.self_verifying",
+        "report.comparison report.run_report report.run_statistics report.run_trace report.score_report"
+        " report.self_verifying",
         f"{BASE} data scenarios agents records backtest scoring pages",
     ),
     "audits": _layer(

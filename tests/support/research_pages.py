@@ -56,7 +56,9 @@ def make_search(text: str = "trend", n: int = 12) -> SearchView:
     ]
     history = [TrialPoint(i + 1, text, OUTCOMES[i % 5], None if i % 5 > 2 else 0.1 * i) for i in range(n)]
     folds = [
-        FoldRow(("2000-01-03", f"{2002 + i}-01-03"), (f"{2002 + i}-01-08", f"{2003 + i}-01-03"), 5, 250, [0.2 - i, None])
+        FoldRow(
+            ("2000-01-03", f"{2002 + i}-01-03"), (f"{2002 + i}-01-08", f"{2003 + i}-01-03"), 5, 250, [0.2 - i, None]
+        )
         for i in range(4)
     ]
     held = HoldoutSpan("2006-02-01", "2006-05-01", "1 of 2 passed")
@@ -74,7 +76,9 @@ def make_research(text: str = "trend", **changes: Any) -> str:
         for i in range(12)
     ]
     listed = [
-        ListedRow(text, f"window {i}", 1.2, 0.1, 0.961, 0.99, None, "passed, Sharpe ratio 0.8 over 59 bars", True, [text])
+        ListedRow(
+            text, f"window {i}", 1.2, 0.1, 0.961, 0.99, None, "passed, Sharpe ratio 0.8 over 59 bars", True, [text]
+        )
         for i in range(2)
     ]
     fields: dict[str, Any] = {

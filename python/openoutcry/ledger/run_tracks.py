@@ -79,12 +79,7 @@ def stitched_track(
     Raises:
         OpenOutcryError: `argument_invalid`: the dates of the tests are not those of the returns.
     """
-    places = [
-        place
-        for first, last in tests
-        for place, date in enumerate(market.dates)
-        if first < date <= last
-    ]
+    places = [place for first, last in tests for place, date in enumerate(market.dates) if first < date <= last]
     if len(places) != len(excess) or not places or places[0] == 0:
         wanted = f"the tests of {name!r} must have a date for each of its {len(excess):,} returns"
         raise refusal("argument_invalid", f"{wanted}; received {len(places):,} dates of {market.name}")

@@ -65,7 +65,9 @@ def read_candidate(path: Path) -> CandidateFile | None:
     try:
         return _candidate(path, content)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise refusal("argument_invalid", f"a candidate's file must be complete; received '{path}': {error!r}") from error
+        raise refusal(
+            "argument_invalid", f"a candidate's file must be complete; received '{path}': {error!r}"
+        ) from error
 
 
 def _candidate(path: Path, content: Mapping[str, Any]) -> CandidateFile:

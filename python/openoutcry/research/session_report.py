@@ -154,7 +154,8 @@ def _holdout(result: Result) -> str:
         return ""
     first, last = result.seal.window
     if result.holdout_reuse:
-        return f"The holdout, {first} .. {last}, is not new: its days were seen {plural(result.holdout_reuse, 'time')} before."
+        seen = plural(result.holdout_reuse, "time")
+        return f"The holdout, {first} .. {last}, is not new: its days were seen {seen} before."
     return f"The holdout, {first} .. {last}, was opened once for the frozen list."
 
 

@@ -76,9 +76,7 @@ class Track:
         )
 
 
-def conditions_of(
-    market: str, fingerprint: str, costs: Mapping[str, Any], limits: Mapping[str, Any]
-) -> dict[str, str]:
+def conditions_of(market: str, fingerprint: str, costs: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, str]:
     """Return the conditions of a run as text, for comparison with those of others."""
     charged = {name: value for name, value in costs.items() if name != "capital"}
     capital = costs.get("capital")
@@ -148,7 +146,9 @@ def align(tracks: Sequence[Track]) -> Aligned:
     pairs = list(zip(tracks, places, strict=True))
     rates = None
     if all(track.risk_free is not None for track in tracks):
-        rates = np.column_stack([_compounded(track.risk_free, at) for track, at in pairs if track.risk_free is not None])
+        rates = np.column_stack(
+            [_compounded(track.risk_free, at) for track, at in pairs if track.risk_free is not None]
+        )
     before = [track.dates[at[0] - 1] if at[0] else track.start for track, at in pairs]
     return Aligned(
         tuple(tracks),

@@ -173,7 +173,6 @@ def _metrics(aligned: Aligned, column: int, periods: float | None) -> tuple[dict
 
 def _pairs(aligned: Aligned, periods: float | None, seed: int, n_draws: int) -> tuple[PairedDifference, ...]:
     excess, returns = np.ascontiguousarray(aligned.excess.T), np.ascontiguousarray(aligned.returns.T)
-    drawn: dict[str, int] = {"seed": seed, "n_draws": n_draws}
     constant = [native.is_riskless(each) for each in excess]
     places = list(combinations(range(len(aligned.tracks)), 2))
 
@@ -188,11 +187,13 @@ def _pairs(aligned: Aligned, periods: float | None, seed: int, n_draws: int) -> 
         if constant[one] or constant[two]:
             name = aligned.tracks[one if constant[one] else two].name
             raise refusal("insufficient", f"varying returns are required; those of {name} are constant")
-        return sharpe_difference(excess[one], excess[two], periods_per_year=periods, level=LEVEL, **drawn)
+        return sharpe_difference(
+            excess[one], excess[two], periods_per_year=periods, seed=seed, level=LEVEL, n_draws=n_draws
+        )
 
     def mean_of(one: int, two: int) -> MeanInterval:
         check(one, two)
-        return mean_difference(returns[one], returns[two], level=LEVEL, **drawn)
+        return mean_difference(returns[one], returns[two], seed=seed, n_draws=n_draws, level=LEVEL)
 
     sharpes, means = (_adjusted([_tried(each, *pair) for pair in places]) for each in (sharpe_of, mean_of))
     rows = zip(places, sharpes, means, strict=True)
@@ -227,7 +228,9 @@ def _notices(aligned: Aligned) -> list[str]:
     for track, lost, compounded in zip(tracks, aligned.n_lost, aligned.n_compounded, strict=True):
         if lost:
             inside = f"; {compounded:,} compounded into the next common date" if compounded else ""
-            notices.append(f"Not on a common date: {lost:,} of the {len(track.dates):,} returns of {track.name}{inside}.")
+            notices.append(
+                f"Not on a common date: {lost:,} of the {len(track.dates):,} returns of {track.name}{inside}."
+            )
     names = dict.fromkeys(name for track in tracks for name in track.conditions)
     for name in names:
         values = [track.conditions.get(name, "unknown") for track in tracks]

@@ -128,7 +128,9 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
     depths = f"The maximum drawdown of {main.name} is {label}"
     if not filled:
         deepest = zip(reversed(lines), reversed(falls), strict=True)
-        depths = "The maximum drawdown is " + ", ".join(f"{percent(float(f.min()))} of {each.name}" for each, f in deepest)
+        depths = "The maximum drawdown is " + ", ".join(
+            f"{percent(float(f.min()))} of {each.name}" for each, f in deepest
+        )
     canvas = Canvas(
         title="Drawdown of " + ", ".join(line.name for line in reversed(lines)),
         description=f"NAV below its running peak. {depths}.",

@@ -114,10 +114,7 @@ def _row(position: float, label: str, is_category: bool) -> str:
     if is_category:
         # A word is longer than the margin on a phone.
         return f'{line}<text x="0" y="{y}" dy="-16" text-anchor="start">{escape(label)}</text>'
-    return (
-        f"{line}"
-        f'<text x="0" dx="-8" y="{y}" dy=".32em" text-anchor="end">{escape(label)}</text>'
-    )
+    return f'{line}<text x="0" dx="-8" y="{y}" dy=".32em" text-anchor="end">{escape(label)}</text>'
 
 
 def _column(position: float, label: str, index: int) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.charts.plot_frame import Axis, axis_of, count_axis, plot
 from openoutcry.report.charts.scales import DateScale, date_scale
 from openoutcry.report.charts.svg import place
-from openoutcry.report.text_format import attribute, escape, number, plural
+from openoutcry.report.text_format import escape, number, plural
 from openoutcry.report.views.search_view import FoldRow, HoldoutSpan, MapPoint, ParameterMap, TrialPoint
 
 __all__ = ["fold_chart", "history_chart", "map_chart"]
@@ -29,7 +30,9 @@ def map_chart(drawn: ParameterMap, extreme: float) -> str:
     x = axis_of(drawn.x, [point.x for point in points])
     chosen = next(point for point in points if point.role == "chosen")
     best = "undefined" if chosen.sharpe is None else number(chosen.sharpe)
-    description = f"{plural(len(points), 'configuration')}; the chosen one, {chosen.params}, has a Sharpe ratio of {best}."
+    description = (
+        f"{plural(len(points), 'configuration')}; the chosen one, {chosen.params}, has a Sharpe ratio of {best}."
+    )
     title = f"{drawn.strategy}: Sharpe ratio out of sample by {drawn.x}" + (f" and {drawn.y}" if drawn.y else "")
     if not drawn.y:
         return _one_parameter(points, x, title, description)
@@ -45,7 +48,7 @@ def _one_parameter(points: Sequence[MapPoint], x: Axis, title: str, description:
     steps = sorted(at, key=lambda each: each[0])
     lines = "".join(
         f'<line class="oo-hair" x1="{place(a[0])}" y1="{place(1 - a[1])}" x2="{place(b[0])}" y2="{place(1 - b[1])}"/>'
-        for a, b in zip(steps, steps[1:], strict=False)
+        for a, b in pairwise(steps)
     )
     return plot(title, description, x, y, lines + "".join(_dot(each, a, b, 0.0) for a, b, each in at), 260)
 
@@ -57,10 +60,11 @@ def _dot(point: MapPoint, x: float, y: float, extreme: float) -> str:
     fill = "" if sharpe is None or extreme <= 0.0 else f" {shade(sharpe, extreme)}"
     radius = 13 if point.role == "chosen" else 11
     name = f"Round {point.number}: Sharpe ratio {value}. {point.params}"
+    left, top = place(x), place(1.0 - y)
     return (
-        f'<g class="oo-dot{fill} {point.role}"{attribute("data-round", str(point.number))}><title>{escape(name)}</title>'
-        f'<circle cx="{place(x)}" cy="{place(1.0 - y)}" r="{radius}"/>'
-        f'<text class="oo-ink" x="{place(x)}" y="{place(1.0 - y)}" dy=".35em" text-anchor="middle">{point.number}</text></g>'
+        f'<g class="oo-dot{fill} {point.role}"><title>{escape(name)}</title>'
+        f'<circle cx="{left}" cy="{top}" r="{radius}"/>'
+        f'<text class="oo-ink" x="{left}" y="{top}" dy=".35em" text-anchor="middle">{point.number}</text></g>'
     )
 
 
@@ -90,7 +94,9 @@ def history_chart(history: Sequence[TrialPoint]) -> str:
     marks.sort(key=lambda mark: mark.startswith("<g"))
     n_advanced = sum(point.outcome == "advanced" for point in history)
     best = "No proposal took the lead" if leader is None else f"The last leader has {number(leader)}"
-    description = f"{plural(len(history), 'round')}, {len(known)} with a Sharpe ratio. {best}, after {n_advanced} changes."
+    description = (
+        f"{plural(len(history), 'round')}, {len(known)} with a Sharpe ratio. {best}, after {n_advanced} changes."
+    )
     return plot("Trials over time", description, x, y, "".join(marks), 280)
 
 
@@ -164,7 +170,11 @@ def _fold(fold: FoldRow, index: int, scale: DateScale) -> str:
     between = (fold.train[1], fold.test[0])
     return (
         _bar(scale, fold.train, top, "train", f"Fold {index + 1}, training {' .. '.join(fold.train)}")
-        + (_bar(scale, between, top, "gap", f"Fold {index + 1}, gap of {plural(fold.n_gap, 'bar')}") if fold.n_gap else "")
+        + (
+            _bar(scale, between, top, "gap", f"Fold {index + 1}, gap of {plural(fold.n_gap, 'bar')}")
+            if fold.n_gap
+            else ""
+        )
         + _bar(scale, fold.test, top, "test", f"Fold {index + 1}, test {' .. '.join(fold.test)}")
         + text
         + f'<text x="0" dx="-8" y="{top + 17}" text-anchor="end">{index + 1}</text>'

@@ -12,7 +12,16 @@ from openoutcry.report.charts.rolling_sharpe import rolling_lines
 from openoutcry.report.charts.sparklines import Z95, interval_axis, interval_mark, interval_range
 from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, in_words, show, write
-from openoutcry.report.pages.page_parts import figure, heading, legend, notices_list, provenance_list, scroll, switch
+from openoutcry.report.pages.page_parts import (
+    figure,
+    heading,
+    labelled_cell,
+    legend,
+    notices_list,
+    provenance_list,
+    scroll,
+    switch,
+)
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
 from openoutcry.report.views.comparison_view import ComparisonView, Estimate, PairRow
 
@@ -92,7 +101,9 @@ def _equity(view: ComparisonView) -> str:
     chart = equity_chart(lines, height=340)
     if spans_decades(lines):
         chart = switch("compared-scale", chart, equity_chart(lines, scale="linear", height=340))
-    return figure(chart, "NAV as a multiple of its start, on one scale; 1 before the first common return.", _legend(lines))
+    return figure(
+        chart, "NAV as a multiple of its start, on one scale; 1 before the first common return.", _legend(lines)
+    )
 
 
 def _drawdowns(view: ComparisonView) -> str:
@@ -107,7 +118,9 @@ def _rolling(view: ComparisonView) -> str:
         if run.rolling is not None and np.isfinite(run.rolling).any()
     ][::-1]
     if not lines:
-        return "<p>No window has a rolling Sharpe ratio: there are too few returns, or the bars per year are unknown.</p>"
+        return (
+            "<p>No window has a rolling Sharpe ratio: there are too few returns, or the bars per year are unknown.</p>"
+        )
     caption = f"Annual Sharpe ratio of the last {plural(view.n_window, 'return')}; a gap is undefined."
     return figure(rolling_lines(lines, view.n_window), caption, _legend(lines))
 
@@ -116,7 +129,9 @@ def _pairs(view: ComparisonView) -> str:
     footnotes = Footnotes("pair-note")
     tables = [
         _pair_table(view, [pair.sharpe for pair in view.pairs], "Difference of annual Sharpe ratios", footnotes),
-        _pair_table(view, [pair.mean for pair in view.pairs], f"Difference of mean returns, {view.mean_unit}", footnotes),
+        _pair_table(
+            view, [pair.mean for pair in view.pairs], f"Difference of mean returns, {view.mean_unit}", footnotes
+        ),
     ]
     fine = (
         "The first run less the second, on the same dates, with 95% intervals. Adjusted p-values (Holm) hold for all "
@@ -145,7 +160,7 @@ def _pair_table(view: ComparisonView, estimates: Sequence[Estimate], title: str,
             adjusted = f"<b>{p_values[1]}</b>" if each.adjusted <= LEVEL else p_values[1]
             cells = [("Difference", shown[0]), ("95% interval", interval), ("p", p_values[0]), ("Adjusted p", adjusted)]
             drawn = interval_mark(*mark, low, high)
-        inner = "".join(f"<td{attribute('data-label', label)}><span>{text}</span></td>" for label, text in cells)
+        inner = "".join(labelled_cell(*cell) for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(name)}</th>{inner}<td class="mark">{drawn}</td></tr>')
     heads = "".join(f'<th scope="col">{label}</th>' for label in ("Difference", "95% interval", "p", "Adjusted p"))
     axis = f'<th scope="col" class="mark"><span class="hidden">Drawn</span>{interval_axis(low, high)}</th>'
@@ -176,9 +191,7 @@ def _metrics(view: ComparisonView) -> str:
     rows = []
     for name in known:
         metric = METRICS[name]
-        cells = "".join(
-            f"<td>{show(name, run.metrics, run.reasons, footnotes)}</td>" for run in view.runs
-        )
+        cells = "".join(f"<td>{show(name, run.metrics, run.reasons, footnotes)}</td>" for run in view.runs)
         rows.append(f'<tr><th scope="row"{attribute("title", metric.help)}>{metric.label}</th>{cells}</tr>')
     table = (
         '<table class="data compared"><caption><span>All metrics over the common dates, by one definition; '

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from openoutcry.report.charts.equity_charts import drawdown_chart, equity_chart
 from openoutcry.report.pages.html_document import document
-from openoutcry.report.pages.page_parts import DATA, figure, heading, legend, notices_list, provenance_list, scroll
+from openoutcry.report.pages.page_parts import (
+    DATA,
+    figure,
+    heading,
+    labelled_cell,
+    legend,
+    notices_list,
+    provenance_list,
+    scroll,
+)
 from openoutcry.report.pages.search_sections import fold_section, history_section, map_section
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
@@ -84,7 +93,7 @@ def _figures(view: ResearchView) -> str:
 def _shortlist(view: ResearchView) -> str:
     items = "".join(f"<li>{escape(reason)}</li>" for reason in view.dropped)
     count = plural(len(view.dropped), "trial")
-    summary = f"<summary><span>Excluded from the list: {count}, with the reason of each</span></summary>"
+    summary = f'<summary class="fine">Excluded from the list: {count}, with the reason of each</summary>'
     excluded = f'<details>{summary}<article><ul class="fine">{items}</ul></article></details>' if items else ""
     if not view.shortlist:
         return f"<p>The short list is empty: no strategy is better than expected by luck.</p>{excluded}"
@@ -99,8 +108,8 @@ def _shortlist(view: ResearchView) -> str:
     head = "".join(f'<th scope="col"{attribute("title", definition)}>{name}</th>' for name, definition in heads)
     rows = "".join(_listed(place, row) for place, row in enumerate(view.shortlist, 1))
     table = (
-        '<table class="data stack listed"><caption><span>Best first, by the Sharpe ratio out of sample; the order was frozen '
-        "before the holdout was opened.</span></caption>"
+        '<table class="data stack listed"><caption><span>Best first, by the Sharpe ratio out of sample; the order was '
+        "frozen before the holdout was opened.</span></caption>"
         f'<thead><tr><th scope="col">Candidate</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
     )
     return scroll(table, "Short list") + excluded
@@ -117,7 +126,7 @@ def _listed(place: int, row: ListedRow) -> str:
     )
     cautions = "".join(f"<br><small><b>Caution:</b> {escape(caution)}.</small>" for caution in row.cautions)
     name = f"<span>{place}. {escape(row.name)} <small>{escape(row.params)}</small>{cautions}</span>"
-    shown = "".join(f"<td{attribute('data-label', label)}><span>{text}</span></td>" for label, text in cells)
+    shown = "".join(labelled_cell(*cell) for cell in cells)
     return f'<tr><th scope="row">{name}</th>{shown}</tr>'
 
 
@@ -202,7 +211,7 @@ def _prior(prior: str) -> str:
     if not prior:
         return "<p>This was the first session on this market family.</p>"
     return (
-        "<details><summary><span>Findings of earlier runs, as shown to the proposers</span></summary>"
+        '<details><summary class="fine">Findings of earlier runs, as shown to the proposers</summary>'
         f"<article><pre><code>{escape_lines(prior)}</code></pre></article></details>"
     )
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.charts.search_charts import fold_chart, history_chart, map_chart
-from openoutcry.report.pages.page_parts import figure, heading, scroll
-from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.pages.page_parts import figure, heading, labelled_cell, scroll
+from openoutcry.report.text_format import DASH, escape, number, plural
 from openoutcry.report.views.search_view import MapPoint, ParameterMap, SearchView
 
 __all__ = ["fold_section", "history_section", "map_section"]
@@ -49,7 +49,7 @@ def _strategy(maps: Sequence[ParameterMap], extreme: float) -> str:
     """Return the map with the most values and its neighbours; the other pairs are folded."""
     first, *others = (figure(map_chart(each, extreme), _caption(each)) for each in maps)
     pairs = ", ".join(f"{each.x} and {each.y}" for each in maps[1:])
-    summary = f"<summary><span>Other pairs of parameters: {escape(pairs)}</span></summary>"
+    summary = f'<summary class="fine">Other pairs of parameters: {escape(pairs)}</summary>'
     folded = f"<details>{summary}<article>{''.join(others)}</article></details>" if others else ""
     return f"{heading(3, maps[0].strategy)}{first}{_neighbours(maps[0])}{folded}"
 
@@ -81,7 +81,7 @@ def _row(point: MapPoint, chosen: MapPoint) -> str:
         gap = number(point.sharpe - chosen.sharpe, signed=True)
     mark = "<b>chosen</b> " if point is chosen else ""
     cells = (("Round", str(point.number)), ("Sharpe", sharpe), ("Difference", gap))
-    inner = "".join(f"<td{attribute('data-label', label)}><span>{text}</span></td>" for label, text in cells)
+    inner = "".join(labelled_cell(*cell) for cell in cells)
     return f'<tr><th scope="row"><span>{mark}{escape(point.params)}</span></th>{inner}</tr>'
 
 
@@ -121,11 +121,13 @@ def _fold_table(search: SearchView) -> str:
     rows = []
     for number_, fold in enumerate(search.folds, 1):
         cells = "".join(
-            f"<td{attribute('data-label', name)}{_shaded(value, extreme)}><span>{DASH if value is None else number(value)}</span></td>"
+            labelled_cell(name, DASH, "")
+            if value is None
+            else labelled_cell(name, number(value), shade(value, extreme))
             for name, value in zip(search.fold_names, fold.sharpes, strict=True)
         )
         dates = "".join(
-            f'<td class="text"{attribute("data-label", label)}><span>{escape(text)}</span></td>'
+            labelled_cell(label, escape(text), "text")
             for label, text in (
                 ("Training", " .. ".join(fold.train)),
                 ("Gap", plural(fold.n_gap, "bar")),
@@ -140,13 +142,10 @@ def _fold_table(search: SearchView) -> str:
             f'<tr><th scope="row"><span>Holdout</span></th><td class="text" data-label="Bars that no trial used"'
             f' colspan="{3 + len(search.fold_names)}"><span>{escape(text)}</span></td></tr>'
         )
+    texts = "".join(f'<th scope="col" class="text">{name}</th>' for name in ("Training", "Gap", "Test"))
     table = (
-        '<table class="data stack folds"><caption><span>Sharpe ratio of each test; the shade is its size.</span></caption>'
-        '<thead><tr><th scope="col">Fold</th><th scope="col" class="text">Training</th>'
-        f'<th scope="col" class="text">Gap</th><th scope="col" class="text">Test</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        '<table class="data stack folds"><caption><span>Sharpe ratio of each test; the shade is its size.</span>'
+        f'</caption><thead><tr><th scope="col">Fold</th>{texts}{heads}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
     )
     return scroll(table, "Folds")
-
-
-def _shaded(value: float | None, extreme: float) -> str:
-    return "" if value is None else f' class="{shade(value, extreme)}"'
