@@ -21,7 +21,7 @@ from research_pages import make_compared_page, make_research
 
 import openoutcry as oo
 from openoutcry.report.render import render_run
-from openoutcry.report.run_report import benchmark_of, full_view_of, view_of
+from openoutcry.report.run_report import AnalysisInputs, benchmark_of, full_view_of, view_of
 from openoutcry.report.views.run_view import Provenance, RunView
 from openoutcry.report.views.score_view import FieldTest, ScoreGate, ScoreSide, ScoreWindow
 from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace
@@ -69,7 +69,11 @@ def real_run() -> tuple[RunView, RunView]:
     limits = oo.Limits(max_weight=0.1, allow_short=False)
     data = oo.data.load("ecb-fx")
     run = oo.run_backtest(data, Outspoken(every=5), (100, 700), limits=limits, name="outspoken", capture=True)
-    return full_view_of(run, 46), view_of(benchmark_of(run))
+    rng = np.random.default_rng(1)
+    factors = {"value": rng.normal(0.0, 0.004, 599), "a long name of a factor": rng.normal(0.0, 0.004, 599)}
+    groups = {symbol: "dollars" if symbol[1:] in {"UD", "AD", "ZD", "SD"} else "others" for symbol in data.symbols}
+    inputs = AnalysisInputs(factors=factors, groups=groups)
+    return full_view_of(run, 46, inputs), view_of(benchmark_of(run))
 
 
 def full_page() -> str:

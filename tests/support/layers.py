@@ -82,16 +82,17 @@ LAYERS = {
     ),
     "mcp": _layer("harness.mcp harness.mcp.*", f"{CORE} harness", "anyio mcp mcp_types numpy pydantic"),
     # Scores, then pages and pictures.
-    "scoring": _layer("scoring scoring.*", f"{CORE} harness"),
+    "scoring": _layer("scoring scoring.*", f"{CORE} readers harness"),
     "pages": _layer(
         "report report.charts report.charts.* report.pages report.pages.* report.views report.views.* report.render"
         " report.text_format report.wasm_engine",
         "native",
     ),
     "report": _layer(
-        "report.comparison report.run_report report.run_statistics report.run_trace report.score_report"
-        " report.self_verifying",
+        "report.comparison report.run_analysis report.run_report report.run_statistics report.run_trace"
+        " report.score_report report.self_verifying report.tables report.tables.*",
         f"{BASE} data scenarios agents records backtest scoring pages",
+        deferred="pyarrow",
     ),
     "audits": _layer(
         "audits audits.*",
@@ -244,9 +245,15 @@ DEFERRED = {
 DEFERRED_CYCLES = {
     ("openoutcry.backtest.run", "openoutcry.report.run_report"): {
         "openoutcry.backtest.run",
+        "openoutcry.backtest.trade_list",
+        "openoutcry.backtest.trades",
+        "openoutcry.report.run_analysis",
         "openoutcry.report.run_report",
         "openoutcry.report.run_statistics",
         "openoutcry.report.run_trace",
+        "openoutcry.report.tables.file_tables",
+        "openoutcry.report.tables.trade_tables",
+        "openoutcry.scoring.aligned_returns",
         "openoutcry.scoring.null_agents",
     },
 }

@@ -15,6 +15,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import checked_integer, checked_text, is_bool
+from openoutcry.backtest.decision_makers import is_weights, name_of
+from openoutcry.backtest.fill_columns import fill_columns
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
@@ -94,20 +96,6 @@ def run_backtest(
     else:
         core = native.run_weights(dataset._core, weight_table(dataset, agent), settings)
     return Run(dataset, core, settings, name)
-
-
-def is_weights(agent_or_weights: Any) -> bool:
-    """Return whether a decision maker is an array of weights, not an agent."""
-    return not (callable(agent_or_weights) or isinstance(agent_or_weights, (str, Baseline, TextAgent)))
-
-
-def name_of(agent: Any) -> str:
-    """Return the default name of an agent or of weights."""
-    if isinstance(agent, str):
-        return agent
-    if isinstance(agent, Baseline):
-        return agent.name
-    return str(getattr(agent, "__name__", type(agent).__name__)) if callable(agent) else "weights"
 
 
 def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: LineSink | None) -> Run:
@@ -236,17 +224,7 @@ class Run:
 
         Shares are signed, for a starting NAV of 1. The price includes slippage and impact.
         """
-        fills = self._core.fills()
-        columns = list(zip(*fills, strict=True)) or [()] * 4
-        bars, symbols = (np.asarray(column, dtype=np.int64) for column in columns[:2])
-        trades = {
-            "date": np.asarray(self.dataset.dates)[bars],
-            "bar": bars,
-            "symbol": np.asarray(self.dataset.symbols)[symbols],
-            "shares": np.asarray(columns[2], dtype=np.float64),
-            "price": np.asarray(columns[3], dtype=np.float64),
-        }
-        return _frozen(trades)
+        return _frozen(fill_columns(self._core.fills(), self.dataset))
 
     @cached_property
     def costs(self) -> dict[str, Series]:
@@ -377,6 +355,10 @@ class Run:
         record: str | os.PathLike[str] | None = None,
         data: str = "",
         n_trials: int = 1,
+        benchmark: Any = None,
+        factors: Any = None,
+        groups: Any = None,
+        seed: int = 0,
     ) -> str:
         """Write the report of this run to one HTML file and return its path.
 
@@ -387,11 +369,29 @@ class Run:
             record: File of `run.record`; the page then states the command that verifies it.
             data: Value of `openoutcry replay --data` for the market; not needed for a bundled one.
             n_trials: Number of trials that this run was selected from, including itself; deflates its Sharpe ratio.
+            benchmark: A symbol of the market, a `Dataset` of one symbol, a file, or returns: a series with dates, or an
+                array with one return per bar after the first. By default buy-and-hold.
+            factors: Returns to regress on: a data frame with dates, a mapping of name to returns, or a file.
+            groups: Group of each symbol, such as a sector: a mapping, or a CSV file with `symbol` and `group`.
+            seed: Seed of the resampled returns.
         """
-        from openoutcry.report.run_report import Origin, write_run_report
+        from openoutcry.report.run_report import AnalysisInputs, Origin, write_run_report
 
         n_trials = checked_integer("n_trials", n_trials, 1, 2**53)
-        return write_run_report(self, path, n_trials, Origin(record=record, source=data))
+        inputs = AnalysisInputs(benchmark, factors, groups, seed)
+        return write_run_report(self, path, n_trials, Origin(record=record, source=data), inputs)
+
+    def tables(
+        self, *, n_trials: int = 1, benchmark: Any = None, factors: Any = None, groups: Any = None, seed: int = 0
+    ) -> dict[str, Any]:
+        """Return every table of the report by name, as pandas frames, or polars.
+
+        The arguments are those of `report`. `openoutcry report --tables` writes them to files.
+        """
+        from openoutcry.report.run_report import AnalysisInputs, table_frames
+
+        n_trials = checked_integer("n_trials", n_trials, 1, 2**53)
+        return table_frames(self, n_trials, AnalysisInputs(benchmark, factors, groups, seed))
 
     def __repr__(self) -> str:
         outcome = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))

@@ -18,9 +18,10 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.agents.decision_codec import decision_text
 from openoutcry.arguments import checked_integer
+from openoutcry.backtest.decision_makers import is_weights
 from openoutcry.backtest.executors import Executor, Future, available_cpus, open_executor, progress_bar
 from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, grid_points
-from openoutcry.backtest.run import Run, Series, is_weights, run_backtest
+from openoutcry.backtest.run import Run, Series, run_backtest
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.dataset import Dataset

@@ -22,6 +22,7 @@ from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from openoutcry.report.pages.proof_panel import Proof
+    from openoutcry.report.run_analysis import AnalysisInputs
     from openoutcry.report.run_report import Origin
 
 EXAMPLES = """
@@ -32,6 +33,10 @@ EXAMPLES = """
 `openoutcry report run.json --data ecb-fx --out report.html`
 
 `openoutcry report run.json --data ecb-fx --self-verifying`, a page that replays its run in the reader's browser
+
+`openoutcry report run.json --data prices.csv --benchmark SPY.csv --groups sectors.csv --factors factors.csv`
+
+`openoutcry report run.json --data ecb-fx --benchmark USD --tables tables --format parquet`, with every table as a file
 
 `openoutcry report run.json --data prices.csv --self-verifying --without-data`, for prices that must not be shared
 
@@ -44,6 +49,7 @@ The record is replayed first. If it differs from its replay, no report is writte
 **Exit codes** 0: written. 1: the record differs, or is unfinished. 2: the record could not be read or replayed.
 """
 RECORD = typer.Argument(help="Record file: `.json` or `.jsonl`, optionally with `.zst`.")
+TEXT_OR_FILE = "Benchmark: a symbol of the market, or a file with dates and one column of returns or prices."
 SCENARIO = f"The market is a scenario: a JSON file with its spec, or one of {', '.join(NAMES)}."
 
 
@@ -65,15 +71,23 @@ def report(
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
     scenario: str | None = typer.Option(None, help=SCENARIO),
     scenario_key: str | None = typer.Option(None, help="Revealed key of that scenario, 64 hexadecimal digits."),
+    benchmark: str | None = typer.Option(None, help=f"{TEXT_OR_FILE} Default: buy-and-hold."),
+    factors: Path | None = typer.Option(None, help="Regress the run on a file with dates and a column per factor."),
+    groups: Path | None = typer.Option(None, help="CSV file with `symbol` and `group`, such as sectors."),
+    seed: int = typer.Option(0, help="Seed of the resampled returns."),
+    tables: Path | None = typer.Option(None, help="Also write every table of the report to this folder."),
+    table_format: str = typer.Option("csv", "--format", help="Format of these tables: csv or parquet."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Replay a record and write the report of its run."""
     from openoutcry.backtest.rerun import rerun
+    from openoutcry.report.run_analysis import AnalysisInputs
     from openoutcry.report.run_report import Origin
     from openoutcry.report.self_verifying import market_of, proof_of
 
     _check(out, self_verifying, without_data)
+    _check_tables(tables, table_format)
     read = RunRecord.load(record)
     chosen = _chosen(read, run)
     sealed = _scenario(scenario, scenario_key)
@@ -95,8 +109,10 @@ def report(
     if self_verifying:
         markets = [market_of(each, None if place < len(source) else sealed) for place, each in enumerate(datasets)]
         proof = proof_of(read, chosen, markets, fill_key or "", key or "")
-    summary = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
-    _show(summary | _write(made, out, origin, proof, not without_data), str(done), as_json)
+    inputs = AnalysisInputs(benchmark, factors, groups, seed)
+    summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
+    summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
+    _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
 
 
 def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
@@ -109,14 +125,35 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
     checked_output_file(out, "--out")
 
 
-def _write(made: Run, out: Path, origin: Origin, proof: Proof | None, has_data: bool) -> dict[str, object]:
+def _check_tables(tables: Path | None, table_format: str) -> None:
+    from openoutcry.report.tables.file_tables import check_folder
+
+    if tables is None and table_format != "csv":
+        raise refusal("argument_invalid", f"`--format` must come with `--tables`; received {table_format!r} alone")
+    if tables is not None:
+        check_folder(tables, table_format)
+
+
+def _write_tables(made: Run, tables: Path | None, table_format: str, inputs: AnalysisInputs) -> dict[str, object]:
+    from openoutcry.report.run_report import tables_of
+    from openoutcry.report.tables.file_tables import write_tables
+
+    if tables is None:
+        return {}
+    found = tables_of(made, made.record.in_sample_trials + 1, inputs)
+    return {"tables": [str(path) for path in write_tables(found, tables, table_format)]}
+
+
+def _write(
+    made: Run, out: Path, origin: Origin, proof: Proof | None, inputs: AnalysisInputs, *, has_data: bool
+) -> dict[str, object]:
     from openoutcry.report.run_report import write_run_report
     from openoutcry.report.self_verifying import write_proof
 
     if proof is None:
-        write_run_report(made, out, made.record.in_sample_trials + 1, origin)
+        write_run_report(made, out, made.record.in_sample_trials + 1, origin, inputs)
         return {}
-    written = write_proof(made, out, proof, origin, has_data=has_data)
+    written = write_proof(made, out, proof, origin, has_data=has_data, inputs=inputs)
     return {"bytes": written.n_bytes, "has_data": written.has_data}
 
 
@@ -125,6 +162,8 @@ def _show(summary: dict[str, object], verdict: str, as_json: bool) -> None:
         echo_json(summary)
         return
     echo(verdict)
+    if isinstance(written := summary.get("tables"), list):
+        echo(f"tables: {len(written)} files in {Path(written[0]).parent}")
     if "bytes" not in summary:
         echo(f"report: {summary['report']}")
         return

@@ -8,7 +8,7 @@ from openoutcry.report.pages.board_page import board_section, colour_slots
 from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.page_parts import DATA, Detail, heading, notices_list, provenance_list
 from openoutcry.report.pages.proof_panel import Proof, proof_panel, with_digest
-from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
+from openoutcry.report.pages.run_page import contents, headline, joined, key_figures, sections_of, without_itself
 from openoutcry.report.text_format import escape, plural
 from openoutcry.report.views.run_view import BoardSection, Provenance, RunView
 
@@ -32,18 +32,23 @@ def render_run(
         proof: Data from which the page recomputes its run; None for a page that does not verify itself.
     """
     benchmark = without_itself(view, benchmark)
+    sections = sections_of(view, benchmark, "run", Detail())
     span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
     head = (
         f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'
         f'<p class="sub">{escape(span)}</p></header><main>'
     )
     rest = (
-        f"{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
-        f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
+        f"{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{contents(sections, 'run')}"
+        f"{notices_list(notices, 2, DATA)}"
+        f"{joined(sections, 2, 'run')}</main><footer>{provenance_list(provenance)}</footer>"
     )
     panel = "" if proof is None else proof_panel(proof)
     title = f"{view.name} on {view.dataset}"
-    page = document(title, head + panel + rest, inspector=view.trace is not None, proof=proof is not None)
+    has_trades = view.analysis is not None and bool(view.analysis.tables["trades"].rows)
+    page = document(
+        title, head + panel + rest, inspector=view.trace is not None, proof=proof is not None, trades=has_trades
+    )
     return page if proof is None else with_digest(page)
 
 

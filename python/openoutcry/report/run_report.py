@@ -8,20 +8,54 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import buy_and_hold
-from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.run import Run
+from openoutcry.data import dataframes
 from openoutcry.data.columns import stated_periods
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.report.charts.equity_charts import Line, drawdown_chart, equity_chart
 from openoutcry.report.charts.svg import standalone
 from openoutcry.report.render import render_run
+from openoutcry.report.run_analysis import (
+    AnalysisInputs,
+    Benchmark,
+    analysis_of,
+    benchmark_of,
+    group_exposures,
+    resolved_benchmark,
+    series_view,
+)
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
+from openoutcry.report.tables import file_tables
 from openoutcry.report.views.run_view import Provenance, RunView
+from openoutcry.report.views.statistics_view import Skill
+from openoutcry.report.views.table_view import Table
 from openoutcry.scoring.null_agents import fan_label, nav_quantiles
+from openoutcry.scoring.statistic_values import Statistics
+
+__all__ = [
+    "AnalysisInputs",
+    "Origin",
+    "Picture",
+    "benchmark_of",
+    "benchmark_view",
+    "conditions_of",
+    "full_view_of",
+    "notices_of",
+    "page_renderer",
+    "picture_of",
+    "provenance_of",
+    "table_frames",
+    "tables_of",
+    "versions",
+    "view_of",
+    "window_of",
+    "write_run_report",
+]
 
 
 @dataclass(frozen=True)
@@ -53,14 +87,6 @@ def picture_of(run: Run) -> Picture:
     return Picture(standalone(equity_chart(lines), drawdown_chart(lines), title=f"{run.name} on {run.dataset.name}"))
 
 
-def benchmark_of(run: Run) -> Run:
-    """Return buy-and-hold on the market, window and rules of a run."""
-    window = (run.window.start, run.window.end)
-    return run_backtest(
-        run.dataset, buy_and_hold(), window, run.cost_model, run.limits, run.seed, lookback=run.lookback
-    )
-
-
 def view_of(run: Run) -> RunView:
     """Return the view of a run for boards: no skill statistics, no trace."""
     delayed = run.delayed()
@@ -86,23 +112,42 @@ def view_of(run: Run) -> RunView:
     )
 
 
-def full_view_of(run: Run, n_trials: int = 1) -> RunView:
+def full_view_of(
+    run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None, against: Benchmark | None = None
+) -> RunView:
     """Return the view of a run for its own page.
 
-    It is `view_of` plus statistics and trace. Trace and calibration require a run with a record (`capture=True`).
+    It is `view_of` plus statistics, analysis and trace. Trace and calibration require a run with a record
+    (`capture=True`).
+
+    Args:
+        run: The run.
+        n_trials: Trials that it was selected from, including itself.
+        inputs: Benchmark, factors, groups and seed.
+        against: The resolved benchmark; None to resolve that of `inputs`.
     """
+    inputs = inputs or AnalysisInputs()
+    against = against or resolved_benchmark(run, inputs.benchmark)
     trace = None
     if run._record is not None:
         trace = trace_of(run, run.record.decisions[0], run.record.faults[0])
+    view, skill, analysis = view_of(run), skill_of(run, n_trials), analysis_of(run, inputs, against)
+    tables = _metric_tables(run, (view, benchmark_view(run, against)), skill) | dict(analysis.tables)
     return replace(
-        view_of(run),
+        view,
         fan=nav_quantiles(run),
         fan_label=fan_label(),
         rolling=rolling_of(run),
-        skill=skill_of(run, n_trials),
+        skill=skill,
         calibration=None if trace is None else calibration_of(trace, run.dataset.symbols),
         trace=trace,
+        analysis=replace(analysis, tables=tables),
     )
+
+
+def benchmark_view(run: Run, against: Benchmark) -> RunView:
+    """Return the view of a benchmark: of its run, or of given returns."""
+    return series_view(run, against) if against.run is None else view_of(against.run)
 
 
 def _delayed(notes: dict[str, str]) -> dict[str, str]:
@@ -203,13 +248,51 @@ def notices_of(run: Run) -> list[str]:
     return [*run.dataset.notices, "the dataset has no risk-free rate: Sharpe ratios use raw returns"]
 
 
-def write_run_report(run: Run, path: str | os.PathLike[str], n_trials: int = 1, origin: Origin | None = None) -> str:
+def write_run_report(
+    run: Run,
+    path: str | os.PathLike[str],
+    n_trials: int = 1,
+    origin: Origin | None = None,
+    inputs: AnalysisInputs | None = None,
+) -> str:
     """Write the report of a run to one HTML file and return its path."""
-    Path(path).write_text(page_renderer(run, n_trials, origin)(), encoding="utf-8")
+    Path(path).write_text(page_renderer(run, n_trials, origin, inputs)(), encoding="utf-8")
     return os.fspath(path)
 
 
-def page_renderer(run: Run, n_trials: int = 1, origin: Origin | None = None) -> Callable[..., str]:
+def page_renderer(
+    run: Run, n_trials: int = 1, origin: Origin | None = None, inputs: AnalysisInputs | None = None
+) -> Callable[..., str]:
     """Return a function that renders the report of a run, with an optional `proof`."""
-    benchmark = view_of(benchmark_of(run))
-    return partial(render_run, full_view_of(run, n_trials), benchmark, notices_of(run), provenance_of(run, origin))
+    inputs = inputs or AnalysisInputs()
+    against = resolved_benchmark(run, inputs.benchmark)
+    view, benchmark = full_view_of(run, n_trials, inputs, against), benchmark_view(run, against)
+    return partial(render_run, view, benchmark, notices_of(run), provenance_of(run, origin))
+
+
+def tables_of(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None) -> dict[str, Table]:
+    """Return every table of a run by name: those of its page, and its bars."""
+    inputs = inputs or AnalysisInputs()
+    against = resolved_benchmark(run, inputs.benchmark)
+    view, other = view_of(run), benchmark_view(run, against)
+    found = _metric_tables(run, (view, other), skill_of(run, n_trials))
+    found |= dict(analysis_of(run, inputs, against, None).tables)
+    found["bars"] = file_tables.bar_table(run, against.returns)
+    if exposures := group_exposures(run, inputs.groups):
+        found["group_bars"] = file_tables.group_bars(run, exposures)
+    return found
+
+
+def _metric_tables(run: Run, views: tuple[RunView, RunView], skill: Skill | None) -> dict[str, Table]:
+    """Return the tables of metrics, skill, costs and events."""
+    names = ("value", "benchmark")
+    sides = [(name, view.name, Statistics(view.metrics, view.reasons)) for name, view in zip(names, views, strict=True)]
+    found = [file_tables.metric_table(sides), *([] if skill is None else [file_tables.skill_table(skill)])]
+    found += [file_tables.cost_table(run), file_tables.event_table(views[0].events)]
+    return {table.name: table for table in found}
+
+
+def table_frames(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None) -> dict[str, Any]:
+    """Return every table of a run as a pandas frame, or polars."""
+    found = tables_of(run, n_trials, inputs)
+    return {name: dataframes.table_of(file_tables.columns_of(table)) for name, table in found.items()}

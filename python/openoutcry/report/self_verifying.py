@@ -12,6 +12,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.report.pages.proof_panel import Proof, ProofMarket
+from openoutcry.report.run_analysis import AnalysisInputs
 from openoutcry.report.run_report import Origin, page_renderer
 from openoutcry.report.wasm_engine import has_engine
 from openoutcry.scenarios.scenario import Scenario
@@ -84,7 +85,13 @@ def proof_of(
 
 
 def write_proof(
-    run: Run, path: str | os.PathLike[str], proof: Proof, origin: Origin | None = None, *, has_data: bool = True
+    run: Run,
+    path: str | os.PathLike[str],
+    proof: Proof,
+    origin: Origin | None = None,
+    *,
+    has_data: bool = True,
+    inputs: AnalysisInputs | None = None,
 ) -> Written:
     """Write a self-verifying report.
 
@@ -94,13 +101,14 @@ def write_proof(
         proof: Data from which the page recomputes the run.
         origin: Origin of page and run.
         has_data: Whether the page may contain its markets; it leaves them out if it would exceed `MAX_BYTES`.
+        inputs: Benchmark, factors, groups and seed; their numbers are outside the verified part of the page.
 
     Raises:
         OpenOutcryError: `argument_invalid`: this package has no WebAssembly engine.
     """
     require_engine()
     trials = RunRecord.from_json(proof.record).in_sample_trials + 1
-    render = page_renderer(run, trials, origin)
+    render = page_renderer(run, trials, origin, inputs)
     page = render(proof=proof if has_data else _without_data(proof)).encode()
     if has_data and len(page) > MAX_BYTES:
         has_data, page = False, render(proof=_without_data(proof)).encode()

@@ -16,16 +16,16 @@ __all__ = ["document", "style"]
 _HERE = Path(__file__).parent
 
 
-def document(title: str, body: str, *, inspector: bool = False, proof: bool = False) -> str:
+def document(title: str, body: str, *, inspector: bool = False, proof: bool = False, trades: bool = False) -> str:
     """Return a complete page around `body`, which must be HTML.
 
-    With `inspector`, the page contains the script that shows any bar of its packed trace. With `proof`, it contains
-    the engine, and its policy allows WebAssembly.
+    With `inspector`, the page contains the script that shows any bar of its packed trace; with `trades`, the one that
+    filters trades. With `proof`, it contains the engine, and its policy allows WebAssembly.
 
     The content security policy lets the page load nothing and run only its own script, so markup that slipped through
     the escaping could not execute.
     """
-    script = _text("page.js") + (_text("inspector.js") if inspector else "")
+    script = _text("page.js") + (_text("tables.js") if trades else "") + (_text("inspector.js") if inspector else "")
     if proof:
         # After the page is loaded; the verification reads it before any other script changes it.
         deferred = f'document.addEventListener("DOMContentLoaded", () => {{\n{proof_script()}{script}}});\n'

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from openoutcry.report.charts.equity_charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades
 from openoutcry.report.charts.exposure_chart import EXPOSURE_LEGEND, exposure_chart
-from openoutcry.report.charts.heatmap import monthly_table
 from openoutcry.report.charts.null_fan import fan_sentence
 from openoutcry.report.charts.rolling_sharpe import rolling_chart, rolling_sentence
 from openoutcry.report.charts.stacked_areas import cost_chart, cost_legend, cost_order, weights_chart, weights_legend
 from openoutcry.report.charts.waterfall import waterfall_bars, waterfall_table
 from openoutcry.report.pages import verdict_text
+from openoutcry.report.pages.analysis_sections import (
+    analysis_table,
+    bands_section,
+    benchmark_section,
+    groups_figure,
+    returns_section,
+    table_link,
+    volatility_figure,
+)
 from openoutcry.report.pages.calibration_section import calibration_section
 from openoutcry.report.pages.event_counts import run_events
 from openoutcry.report.pages.fault_counts import run_faults
 from openoutcry.report.pages.inspector import inspector_section
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
 from openoutcry.report.pages.page_parts import Detail, figure, heading, intervals, legend, scroll, switch
-from openoutcry.report.pages.skill_section import skill_section
-from openoutcry.report.text_format import DASH, escape, percent, plural
+from openoutcry.report.pages.skill_section import SKILL, skill_section
+from openoutcry.report.pages.trades_section import trades_section
+from openoutcry.report.text_format import DASH, PLUS_MINUS, escape, percent, plural
 from openoutcry.report.views.run_view import RunView
 from openoutcry.report.views.statistics_view import Rolling
 
-__all__ = ["headline", "key_figures", "run_sections", "without_itself"]
+__all__ = ["contents", "headline", "joined", "key_figures", "run_sections", "sections_of", "without_itself"]
 
 _KEY_FIGURES = ("return", "cagr", "vol", "max_drawdown", "turnover", "cost")
 _ELSEWHERE = ("sharpe_se",)
@@ -55,15 +66,33 @@ def headline(view: RunView, benchmark: RunView | None) -> str:
 def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
     """Return the main metrics, with the benchmark's below each."""
     footnotes = Footnotes(f"{key}-figure")
-    items = []
+    items = _evidence(view, footnotes)
+    kind = "figures wide" if items else "figures"
     for name in (name for name in _KEY_FIGURES if name in view.metrics):
         comparison = ""
-        if benchmark is not None:
+        if benchmark is not None and name in benchmark.metrics:
             other = show(name, benchmark.metrics, benchmark.notes)
             comparison = f"<small>{escape(benchmark.name)} {other}</small>"
         value = _verifiable(name, show(name, view.metrics, view.notes, footnotes))
         items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{comparison}</dd></div>")
-    return f'<dl class="figures">{"".join(items)}</dl>{footnotes.render()}'
+    return f'<dl class="{kind}">{"".join(items)}</dl>{footnotes.render()}'
+
+
+def _evidence(view: RunView, footnotes: Footnotes) -> list[str]:
+    """Return the deflated Sharpe ratio and alpha as key figures."""
+    items = []
+    if view.skill is not None:
+        n_trials = view.skill.values.get("n_trials")
+        count = "" if n_trials is None else f"<small>after {plural(int(n_trials), 'trial')}</small>"
+        shown = show("dsr", view.skill.values, view.skill.reasons, footnotes, SKILL)
+        items.append(f"<div><dt>Deflated Sharpe (DSR)</dt><dd>{shown}{count}</dd></div>")
+    if view.analysis is not None and (alpha := view.analysis.alpha) is not None:
+        value, error = alpha
+        items.append(
+            f"<div><dt>Alpha, annual</dt><dd>{percent(value, 1, signed=True)}"
+            f"<small>{PLUS_MINUS} {percent(error, 1)}, one standard error</small></dd></div>"
+        )
+    return items
 
 
 def _verifiable(name: str, shown: str) -> str:
@@ -82,20 +111,48 @@ def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str,
         key: Prefix of every id, unique on the page.
         detail: Level of detail.
     """
+    return joined(sections_of(view, benchmark, key, detail), level)
+
+
+def joined(sections: Sequence[tuple[str, str]], level: int, key: str = "") -> str:
+    """Return sections under headings of `level`, with anchors if `key` is given."""
+    anchors = [f"{key}-{place}" if key else "" for place in range(len(sections))]
+    return "".join(
+        f"<section>{heading(level, title, anchor)}{content}</section>"
+        for anchor, (title, content) in zip(anchors, sections, strict=True)
+    )
+
+
+def contents(sections: Sequence[tuple[str, str]], key: str) -> str:
+    """Return links to the sections."""
+    links = "".join(
+        f'<li><a href="#{key}-{place}">{escape(title)}</a></li>' for place, (title, _) in enumerate(sections)
+    )
+    return f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
+
+
+def sections_of(view: RunView, benchmark: RunView | None, key: str, detail: Detail) -> list[tuple[str, str]]:
+    """Return the titles and contents of the sections that the run has."""
+    trades = "" if view.analysis is None else trades_section(view.analysis, key)
     sections = [
         ("Equity and drawdown", _equity(view, benchmark, key, detail)),
-        ("Is it luck?", skill_section(view.skill, key) if view.skill else ""),
+        ("Is it luck?", skill_section(view.skill, key) + table_link(view, "skill") if view.skill else ""),
+        ("Against the benchmark", benchmark_section(view, key, detail)),
+        ("Returns by month and year", returns_section(view, benchmark, key)),
+        ("Drawdowns and risk", analysis_table(view, "drawdowns", key) + analysis_table(view, "risk", key)),
         ("Sharpe ratio over time", _rolling(view, view.rolling, detail) if view.rolling else ""),
-        ("Returns by month", _months(view)),
-        ("Weights", _weights(view, detail) + _exposure(view, detail)),
-        ("Costs", _costs(view, detail)),
-        ("Orders and events", run_events(view) + run_faults(view)),
+        ("Volatility over time", volatility_figure(view, detail)),
+        ("Resampled returns", bands_section(view, key, detail)),
+        ("Weights", _weights(view, detail) + _exposure(view, detail) + groups_figure(view, key, detail)),
+        ("Trades", trades),
+        ("Costs", _costs(view, detail) + table_link(view, "costs")),
+        ("Orders and events", run_events(view) + table_link(view, "events") + run_faults(view)),
         ("Stated confidence", calibration_section(view.calibration) if view.calibration else ""),
         ("One bar later", _delay(view, detail)),
         ("Bar by bar", inspector_section(view, view.trace, key) if view.trace and detail.inspector else ""),
-        ("All metrics", _metrics(view, benchmark, key)),
+        ("All metrics", _metrics(view, benchmark, key) + table_link(view, "metrics")),
     ]
-    return "".join(f"<section>{heading(level, title)}{content}</section>" for title, content in sections if content)
+    return [(title, content) for title, content in sections if content]
 
 
 def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) -> str:
@@ -125,11 +182,6 @@ def _rolling(view: RunView, rolling: Rolling, detail: Detail) -> str:
     caption = f"Annual Sharpe ratio of the last {rolling.n_returns:,} returns, with its 95% band. "
     chart = rolling_chart(view.dates, rolling, points=detail.points)
     return figure(chart, caption + rolling_sentence(rolling))
-
-
-def _months(view: RunView) -> str:
-    caption = f"Return of {view.name} per calendar month and year, in percent. The first and last may be partial."
-    return scroll(monthly_table(view.dates, view.nav, caption), "Returns by month")
 
 
 def _weights(view: RunView, detail: Detail) -> str:

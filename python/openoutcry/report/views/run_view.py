@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from openoutcry.report.views.analysis_view import Analysis
 from openoutcry.report.views.statistics_view import Calibration, Rolling, Skill
 from openoutcry.report.views.trace_view import Trace
 from openoutcry.report.views.view_checks import Floats, require_nav, require_values
@@ -47,6 +48,7 @@ class RunView:
         skill: Skill statistics.
         calibration: Stated confidence against outcomes.
         trace: The run bar by bar, for the inspector.
+        analysis: Tables and series beyond the metrics, such as alpha, trades and drawdowns.
     """
 
     name: str
@@ -73,6 +75,7 @@ class RunView:
     skill: Skill | None = None
     calibration: Calibration | None = None
     trace: Trace | None = None
+    analysis: Analysis | None = None
 
     def __post_init__(self) -> None:
         n_bars = len(self.dates)

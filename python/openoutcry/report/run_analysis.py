@@ -1,0 +1,234 @@
+"""Analysis of a run for its page: benchmark, factors, groups, trades, bands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from openoutcry.agents import buy_and_hold
+from openoutcry.arguments import seed_of
+from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.report.tables.benchmark_tables import band_tables, benchmark_table, factor_table
+from openoutcry.report.tables.return_tables import (
+    N_DRAWDOWNS,
+    Side,
+    drawdown_table,
+    month_table,
+    period_table,
+    risk_table,
+    trailing_table,
+    year_table,
+)
+from openoutcry.report.tables.trade_tables import trade_tables
+from openoutcry.report.views.analysis_view import Analysis, BandsView
+from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.table_view import Column, Table
+from openoutcry.report.views.view_checks import Floats
+from openoutcry.scoring.aligned_returns import benchmark_returns, factor_returns
+from openoutcry.scoring.benchmark_comparison import (
+    risk_free_of,
+    rolling_beta,
+    rolling_volatility,
+    summary_of,
+    window_of,
+)
+from openoutcry.scoring.factor_regression import explain
+from openoutcry.scoring.group_exposure import GroupExposure, group_exposure, groups_of
+from openoutcry.scoring.period_returns import period_returns
+from openoutcry.scoring.return_bands import Bands, bands_of
+
+__all__ = ["AnalysisInputs", "Benchmark", "analysis_of", "benchmark_of", "group_exposures", "resolved_benchmark"]
+
+
+@dataclass(frozen=True)
+class AnalysisInputs:
+    """What a user gives to compare a run with.
+
+    Attributes:
+        benchmark: As in `aligned_returns.benchmark_returns`; None for buy-and-hold.
+        factors: As in `aligned_returns.factor_returns`; None for no regression.
+        groups: As in `group_exposure.groups_of`; None for no groups.
+        seed: Seed of the Monte Carlo bands.
+    """
+
+    benchmark: Any = None
+    factors: Any = None
+    groups: Any = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark on the bars of a run.
+
+    Attributes:
+        name: Its name.
+        nav: Shape `(n_bars,)`, float64; 1 at the first bar.
+        returns: Shape `(n_bars - 1,)`, float64.
+        run: Its run, for buy-and-hold; None for given returns.
+    """
+
+    name: str
+    nav: Floats
+    returns: Floats
+    run: Run | None = None
+
+    @property
+    def gross(self) -> Floats | None:
+        """Gross exposure at each close; None for given returns."""
+        return None if self.run is None else np.abs(self.run.weights).sum(axis=1)
+
+
+def benchmark_of(run: Run) -> Run:
+    """Return buy-and-hold on the market, window and rules of a run."""
+    window = (run.window.start, run.window.end)
+    return run_backtest(
+        run.dataset, buy_and_hold(), window, run.cost_model, run.limits, run.seed, lookback=run.lookback
+    )
+
+
+def resolved_benchmark(run: Run, given: Any) -> Benchmark:
+    """Return a given benchmark on the bars of a run; None is buy-and-hold."""
+    if given is None:
+        held = benchmark_of(run)
+        return Benchmark(held.name, held.nav, held.returns, held)
+    name, returns = benchmark_returns(given, run)
+    return Benchmark(name, np.concatenate([[1.0], np.cumprod(1.0 + returns)]), returns)
+
+
+def series_view(run: Run, benchmark: Benchmark) -> RunView:
+    """Return the view of a benchmark that is a series of returns, without trades."""
+    rate = risk_free_of(run.returns, run._core.excess)
+    found = summary_of(benchmark.returns, run.dataset.periods_per_year, rate)
+    measured = {name: value for name, value in found.values.items() if name not in _OF_TRADES}
+    return RunView(
+        name=benchmark.name,
+        dataset=run.dataset.name,
+        window=f"{run.dates[0]} .. {run.dates[-1]}",
+        dates=run.dates,
+        nav=benchmark.nav,
+        symbols=(),
+        weights=np.zeros((len(run.dates), 0)),
+        costs={},
+        delayed_nav=None,
+        metrics=measured,
+        reasons={name: reason for name, reason in found.undefined.items() if name in measured}
+        | dict.fromkeys(_OF_TRADES, "returns have no trades"),
+        periods_per_year=run.dataset.periods_per_year,
+    )
+
+
+_OF_TRADES = ("turnover", "cost", "exposure", "net_exposure", "delayed_sharpe")
+
+
+def analysis_of(
+    run: Run, inputs: AnalysisInputs, benchmark: Benchmark, n_drawdowns: int | None = N_DRAWDOWNS
+) -> Analysis:
+    """Return the tables and series of a run, with its `n_drawdowns` deepest drawdowns."""
+    other = None if np.array_equal(benchmark.nav, run.nav) else benchmark
+    named = None if other is None else (other.name, other.nav)
+    dates, nav, periods = run.dates, run.nav, run.dataset.periods_per_year
+    rate = risk_free_of(run.returns, run._core.excess)
+    gross = np.abs(run.weights).sum(axis=1)
+    sides: list[Side] = [(run.name, nav, run.returns, gross)]
+    sides += [] if other is None else [(other.name, other.nav, other.returns, other.gross)]
+    tables = [year_table(dates, nav, named), month_table(dates, nav, named), period_table(dates, nav)]
+    tables += [
+        trailing_table(dates, nav, named, periods),
+        risk_table(dates, sides),
+        drawdown_table(dates, nav, n_drawdowns),
+    ]
+    notes: dict[str, list[str]] = {"benchmark": _method(run, other, rate)}
+    if other is not None:
+        tables.insert(0, benchmark_table(other.name, run.returns, other.returns, periods, rate))
+    tables += trade_tables(run)
+    if inputs.factors is not None:
+        found = explain(run._core.excess, factor_returns(inputs.factors, run))
+        tables.append(factor_table(found, periods))
+        explained = "undefined" if found.r_squared is None else f"{found.r_squared:.3f}"
+        adjusted = "" if found.adjusted_r_squared is None else f", adjusted {found.adjusted_r_squared:.3f}"
+        notes["factors"] = [
+            f"R squared {explained}{adjusted}; {found.n_returns:,} returns; HAC errors over {found.lags} lags."
+            " The factors are used as given; the run's returns are less the risk-free rate, if the dataset has one."
+        ]
+    exposures = group_exposures(run, inputs.groups)
+    tables += [_group_table(exposures)] if exposures else []
+    bands = bands_of(run.returns, periods, seed_of(inputs.seed))
+    notes["bands"] = [f"No bands: {bands}."] if isinstance(bands, str) else []
+    tables += [] if isinstance(bands, str) else band_tables(bands)
+    analysis = Analysis({table.name: table for table in tables}, notes)
+    analysis = _with_rolling(analysis, run, other, rate)
+    yearly = {} if other is None else period_returns(dates, other.nav, "year")
+    return replace(
+        analysis,
+        alpha=_alpha(analysis.tables.get("benchmark")),
+        groups={each.name: each.net for each in exposures},
+        years={year: (value, yearly.get(year)) for year, value in period_returns(dates, nav, "year").items()},
+        months=list(period_returns(dates, nav, "month").values()),
+        bands=None if isinstance(bands, str) else _bands_view(run, bands),
+    )
+
+
+def _alpha(table: Table | None) -> tuple[float, float] | None:
+    found = {} if table is None else {row[0]: row[2] for row in table.rows}
+    alpha, error = found.get("alpha"), found.get("alpha_hac_error")
+    return (alpha, error) if isinstance(alpha, float) and isinstance(error, float) else None
+
+
+def _method(run: Run, benchmark: Benchmark | None, rate: Floats | None) -> list[str]:
+    if benchmark is None:
+        return ["The run is buy-and-hold, which is its own benchmark."]
+    cash = "" if rate is None else " of returns less the risk-free rate"
+    fills = "after the run's costs" if benchmark.run is not None else "without costs"
+    return [f"Ordinary least squares{cash}, per bar, against {benchmark.name} {fills}; alpha is not compounded."]
+
+
+def _with_rolling(analysis: Analysis, run: Run, other: Benchmark | None, rate: Floats | None) -> Analysis:
+    periods = run.dataset.periods_per_year
+    n_window = window_of(len(run.returns), periods)
+    if n_window is None or periods is None:
+        return analysis
+    volatility = np.concatenate([[np.nan], rolling_volatility(run.returns, n_window, periods)])
+    beta = None
+    if other is not None:
+        cash = np.zeros(len(run.returns)) if rate is None else rate
+        beta = np.concatenate([[np.nan], rolling_beta(run.returns - cash, other.returns - cash, n_window).beta])
+    return replace(analysis, n_window=n_window, rolling_volatility=volatility, rolling_beta=beta)
+
+
+def group_exposures(run: Run, groups: Any) -> list[GroupExposure]:
+    """Return the exposure of a run by group; empty without groups."""
+    if groups is None:
+        return []
+    return group_exposure(run.weights, run.dataset.symbols, groups_of(groups, run.dataset.symbols))
+
+
+def _group_table(exposures: list[GroupExposure]) -> Table:
+    columns = (
+        *(Column("group", "Group"), Column("n_symbols", "Symbols", "count")),
+        *(Column("mean_gross", "Mean gross", "share"), Column("mean_net", "Mean net", "rate")),
+        *(Column("max_gross", "Max gross", "share"), Column("last_net", "Last net", "rate")),
+    )
+    rows = tuple(
+        (
+            each.name,
+            each.n_symbols,
+            float(each.gross[1:].mean()),
+            float(each.net[1:].mean()),
+            float(each.gross.max()),
+            float(each.net[-1]),
+        )
+        for each in exposures
+    )
+    return Table("groups", "Exposure by group, means over the bars after the first", columns, rows)
+
+
+def _bands_view(run: Run, bands: Bands) -> BandsView:
+    sentence = (
+        f"{bands.n_paths:,} paths of the run's own returns, in random blocks of {bands.block_length:.1f} bars on"
+        f" average (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume"
+        " that the returns are a fair sample of the future, and are no test of skill."
+    )
+    return BandsView([run.dates[bar] for bar in bands.bars.tolist()], bands.nav, sentence)

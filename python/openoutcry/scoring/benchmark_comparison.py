@@ -1,0 +1,178 @@
+"""Alpha, beta, capture and tracking of returns against a benchmark.
+
+Alpha and beta are of excess returns if a risk-free rate is given. All numbers are of the same bars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+from openoutcry.errors import OpenOutcryError
+from openoutcry.scoring.least_squares import fit
+from openoutcry.scoring.statistic_values import NO_YEAR, Statistics, collected
+
+__all__ = [
+    "MIN_WINDOW",
+    "RollingBeta",
+    "compare",
+    "risk_free_of",
+    "rolling_beta",
+    "rolling_volatility",
+    "summary_of",
+    "window_of",
+]
+
+Floats = npt.NDArray[np.float64]
+
+MIN_WINDOW = 20
+"""Minimum returns of a rolling window."""
+
+_LEAST_SPREAD = 1e-8
+_REGRESSED = (
+    *("alpha", "alpha_error", "alpha_hac_error", "alpha_t", "beta", "beta_error", "beta_hac_error"),
+    *("r_squared", "correlation", "treynor"),
+)
+
+
+@dataclass(frozen=True)
+class RollingBeta:
+    """Beta of every rolling window.
+
+    Attributes:
+        n_window: Returns of a window.
+        beta: Shape `(n_returns,)`, float64, at the last return of its window; NaN before the first full window and
+            where the benchmark is constant.
+    """
+
+    n_window: int
+    beta: Floats
+
+
+def compare(
+    returns: Floats, benchmark: Floats, periods_per_year: float | None, risk_free: Floats | None = None
+) -> Statistics:
+    """Return the statistics of returns against the benchmark's.
+
+    Args:
+        returns: Simple returns per bar, shape `(n_returns,)`, float64.
+        benchmark: Returns of the benchmark on the same bars.
+        periods_per_year: Bars per year; None leaves annual numbers undefined.
+        risk_free: Risk-free return per bar, deducted of both for alpha, beta, correlation and the Treynor ratio.
+
+    Returns:
+        `alpha` is annual: the intercept times bars per year; so are `alpha_error` and `alpha_hac_error`. `alpha_t` uses
+        the HAC error. `excess`, `tracking_error` and `information_ratio` are annual, of the difference of returns.
+        `up_capture` and `down_capture` are ratios of geometric mean returns over the bars in which the benchmark
+        gained or lost. `treynor` is the annual mean excess return over beta.
+    """
+    rate = np.zeros(len(returns)) if risk_free is None else risk_free
+    found = _regressed(returns - rate, benchmark - rate, periods_per_year)
+    found |= _tracked(returns, benchmark, periods_per_year)
+    found |= {"up_capture": _capture(returns, benchmark, 1.0), "down_capture": _capture(returns, benchmark, -1.0)}
+    return collected(found | {"n_returns": float(len(returns))})
+
+
+def _regressed(excess: Floats, benchmark: Floats, periods: float | None) -> dict[str, float | str]:
+    try:
+        line = fit(excess, benchmark[:, None])
+    except OpenOutcryError as error:
+        is_flat = "constant" in str(error)
+        reason = "the benchmark is constant" if is_flat else "there are too few returns"
+        return dict.fromkeys(_REGRESSED, reason)
+    (alpha, beta), (alpha_error, beta_error), hac = line.coefficients, line.errors, line.hac_errors
+    found: dict[str, float | str] = {"beta": beta, "beta_error": beta_error, "beta_hac_error": hac[1]}
+    for name, value in (("alpha", alpha), ("alpha_error", alpha_error), ("alpha_hac_error", hac[0])):
+        found[name] = NO_YEAR if periods is None else float(value) * periods
+    is_exact = float(line.residuals.std()) < _LEAST_SPREAD
+    found["alpha_t"] = "the benchmark explains every return" if is_exact else float(alpha / hac[0])
+    flat = "the returns are constant"
+    found["r_squared"] = flat if line.r_squared is None else line.r_squared
+    found["correlation"] = flat if line.r_squared is None else float(np.corrcoef(excess, benchmark)[0, 1])
+    if periods is None:
+        found["treynor"] = NO_YEAR
+    else:
+        is_flat = abs(beta) < _LEAST_SPREAD
+        found["treynor"] = "beta is 0" if is_flat else float(excess.mean()) * periods / float(beta)
+    return found
+
+
+def _tracked(returns: Floats, benchmark: Floats, periods: float | None) -> dict[str, float | str]:
+    names = ("excess", "tracking_error", "information_ratio")
+    if periods is None:
+        return dict.fromkeys(names, NO_YEAR)
+    difference = returns - benchmark
+    if len(returns) < 2:
+        return dict.fromkeys(names, "there are too few returns")
+    mean, error = float(difference.mean()) * periods, float(difference.std(ddof=1)) * periods**0.5
+    if error < _LEAST_SPREAD * periods**0.5:
+        return {"excess": mean, "tracking_error": error, names[2]: "the returns do not differ from the benchmark's"}
+    return dict(zip(names, (mean, error, mean / error), strict=True))
+
+
+def _capture(returns: Floats, benchmark: Floats, sign: float) -> float | str:
+    chosen = benchmark * sign > 0.0
+    if not chosen.any():
+        return f"the benchmark never {'gained' if sign > 0.0 else 'lost'}"
+    own, other = (_geometric_mean(series[chosen]) for series in (returns, benchmark))
+    return own / other
+
+
+def _geometric_mean(returns: Floats) -> float:
+    if (returns <= -1.0).any():
+        return -1.0
+    return float(np.expm1(np.log1p(returns).mean()))
+
+
+def window_of(n_returns: int, periods_per_year: float | None) -> int | None:
+    """Return the returns of a rolling window: a year, or half of a short series.
+
+    None if that is fewer than `MIN_WINDOW`, or if the number of bars per year is unknown.
+    """
+    if periods_per_year is None:
+        return None
+    n_window = min(max(round(periods_per_year), MIN_WINDOW), n_returns // 2)
+    return n_window if n_window >= MIN_WINDOW else None
+
+
+def rolling_beta(excess: Floats, benchmark: Floats, n_window: int) -> RollingBeta:
+    """Return the beta of every window of `n_window` returns."""
+    own, other = excess - excess.mean(), benchmark - benchmark.mean()
+    means = [_sums(series, n_window) / n_window for series in (own, other, own * other, other * other)]
+    covariance, variance = means[2] - means[0] * means[1], means[3] - means[1] ** 2
+    varies = variance > _LEAST_SPREAD**2
+    beta = np.divide(covariance, variance, out=np.full(len(variance), np.nan), where=varies)
+    return RollingBeta(n_window, np.concatenate([np.full(n_window - 1, np.nan), beta]))
+
+
+def rolling_volatility(returns: Floats, n_window: int, periods_per_year: float) -> Floats:
+    """Return the annual volatility of every window, at its last return.
+
+    Shape `(n_returns,)`, float64; NaN before the first full window.
+    """
+    centred = returns - returns.mean()
+    mean, square = (_sums(series, n_window) / n_window for series in (centred, centred * centred))
+    variance = np.maximum(square - mean**2, 0.0) * (n_window / (n_window - 1))
+    return np.concatenate([np.full(n_window - 1, np.nan), np.sqrt(variance * periods_per_year)])
+
+
+def _sums(values: Floats, n_window: int) -> Floats:
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    difference: Floats = total[n_window:] - total[:-n_window]
+    return difference
+
+
+def risk_free_of(returns: Floats, excess: Floats) -> Floats | None:
+    """Return the risk-free return per bar of a run; None without a rate."""
+    return None if np.array_equal(returns, excess) else returns - excess
+
+
+def summary_of(returns: Floats, periods_per_year: float | None, risk_free: Floats | None) -> Statistics:
+    """Return the metrics of a benchmark that is a series of returns."""
+    values, undefined = native.summarize(
+        np.ascontiguousarray(returns), periods_per_year=periods_per_year, risk_free=risk_free
+    )
+    return Statistics(values, undefined)

@@ -1,0 +1,143 @@
+"""Compounded returns by calendar period, and over trailing periods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.scoring.statistic_values import NO_YEAR, Statistics, collected
+
+__all__ = ["QUANTILES", "TRAILING", "UNITS", "PeriodSummary", "period_returns", "summarize_periods", "trailing"]
+
+Floats = npt.NDArray[np.float64]
+
+UNITS = ("day", "week", "month", "quarter", "year")
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+TRAILING = ("MTD", "3M", "6M", "YTD", "1Y", "3Y", "5Y", "10Y", "all")
+"""Names of trailing periods; those longer than a year are annualized."""
+
+_MONTHS = {"3M": 3, "6M": 6, "1Y": 12, "3Y": 36, "5Y": 60, "10Y": 120}
+
+
+class PeriodSummary(NamedTuple):
+    """Returns of one kind of calendar period.
+
+    Attributes:
+        unit: One of `UNITS`.
+        n_periods: Number of periods with a return.
+        mean: Arithmetic mean.
+        best: Highest return, and the period that has it.
+        worst: Lowest return, and the period that has it.
+        positive: Share of the periods with a return above 0.
+        quantiles: At the levels of `QUANTILES`, interpolated linearly.
+    """
+
+    unit: str
+    n_periods: int
+    mean: float
+    best: tuple[float, str]
+    worst: tuple[float, str]
+    positive: float
+    quantiles: tuple[float, ...]
+
+
+def period_returns(dates: Sequence[str], nav: Floats, unit: str) -> dict[str, float]:
+    """Return the compounded return of each calendar period by its label.
+
+    A period runs from the last bar of the period before it; the first from the first bar. The first and the last one
+    may be partial. A period that starts at a NAV of zero has none, and a period without a bar is absent.
+
+    Args:
+        dates: ISO 8601, one per value of `nav`.
+        nav: Shape `(n_bars,)`, float64.
+        unit: One of `UNITS`. A week starts on Monday, which is its label.
+    """
+    labels = _labels(dates, unit)
+    last = np.flatnonzero(np.append(labels[1:] != labels[:-1], True))
+    before = nav[np.concatenate([[0], last[:-1]])]
+    # The first bar opens the account: a period with only that bar has no return.
+    kept = (before > 0.0) & (last > 0)
+    growth = nav[last[kept]] / before[kept] - 1.0
+    return dict(zip(labels[last[kept]].tolist(), growth.tolist(), strict=True))
+
+
+def _labels(dates: Sequence[str], unit: str) -> npt.NDArray[np.str_]:
+    days = np.array([date[:10] for date in dates], dtype="datetime64[D]")
+    if unit == "week":
+        # 1970-01-01 is a Thursday.
+        since = days.astype(np.int64)
+        return np.datetime_as_string((since - (since + 3) % 7).astype("datetime64[D]"))
+    if unit == "quarter":
+        months = days.astype("datetime64[M]").astype(np.int64)
+        return np.array([f"{1970 + month // 12}-Q{month % 12 // 3 + 1}" for month in months.tolist()])
+    code = {"day": "D", "month": "M", "year": "Y"}[unit]
+    return np.datetime_as_string(days.astype(f"datetime64[{code}]"))
+
+
+def summarize_periods(dates: Sequence[str], nav: Floats) -> list[PeriodSummary]:
+    """Return a summary per unit that has at least one return."""
+    found = []
+    for unit in UNITS:
+        returns = period_returns(dates, nav, unit)
+        if not returns:
+            continue
+        labels, values = list(returns), np.array(list(returns.values()))
+        best, worst = int(values.argmax()), int(values.argmin())
+        found.append(
+            PeriodSummary(
+                unit,
+                len(values),
+                float(values.mean()),
+                (float(values[best]), labels[best]),
+                (float(values[worst]), labels[worst]),
+                float((values > 0.0).mean()),
+                tuple(float(each) for each in np.quantile(values, QUANTILES)),
+            )
+        )
+    return found
+
+
+def trailing(dates: Sequence[str], nav: Floats, periods_per_year: float | None) -> Statistics:
+    """Return the return of each period of `TRAILING` up to the last bar.
+
+    A period starts at the last bar on or before its first day. `3Y`, `5Y`, `10Y` and `all` are annual if they have more
+    bars than a year, as `cagr` is. A period longer than the run is undefined.
+    """
+    days = np.array([date[:10] for date in dates], dtype="datetime64[D]")
+    end = days[-1]
+    found: dict[str, float | str] = {}
+    for name in TRAILING:
+        start = _start(name, end, days[0])
+        if start < days[0]:
+            found[name] = "the run is shorter"
+            continue
+        first = int(np.searchsorted(days, start, side="right")) - 1
+        if nav[first] <= 0.0:
+            found[name] = "the NAV at its start is 0"
+            continue
+        growth = float(nav[-1] / nav[first])
+        found[name] = growth - 1.0
+        if name in {"3Y", "5Y", "10Y", "all"}:
+            found[name] = _annual(growth, len(nav) - 1 - first, periods_per_year)
+    return collected(found)
+
+
+def _annual(growth: float, n_bars: int, periods_per_year: float | None) -> float | str:
+    if periods_per_year is None:
+        return NO_YEAR
+    return float(growth ** min(periods_per_year / n_bars, 1.0)) - 1.0
+
+
+def _start(name: str, end: np.datetime64, first: np.datetime64) -> np.datetime64:
+    if name == "all":
+        return first
+    if name in {"MTD", "YTD"}:
+        opening = end.astype("datetime64[M]" if name == "MTD" else "datetime64[Y]").astype("datetime64[D]")
+        return max(first, opening - np.timedelta64(1, "D"))
+    month = end.astype("datetime64[M]") - np.timedelta64(_MONTHS[name], "M")
+    day = (end - end.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
+    last = (month + np.timedelta64(1, "M")).astype("datetime64[D]") - np.timedelta64(1, "D")
+    return min(month.astype("datetime64[D]") + day, last)
