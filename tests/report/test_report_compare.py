@@ -70,6 +70,22 @@ def test_records_of_a_bundled_market_are_compared_without_naming_it(folder: Path
     assert "momentum / mine" in (folder / "compare.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_tables_are_files_that_pandas_reads(folder: Path, form: str) -> None:
+    frames = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    done = compare(folder, "momentum.json", "equal-weight.json", "--tables", "tables", "--format", form, "--json")
+    assert done.returncode == 0, done.stderr
+    found, read = json.loads(done.stdout), frames.read_csv if form == "csv" else frames.read_parquet
+    assert [Path(path).stem for path in found["tables"]] == [
+        *("compared_metrics", "compared_differences", "compared_correlation", "compared_returns")
+    ]
+    metrics, differences, _, returns = (read(folder / path) for path in found["tables"])
+    assert metrics["sharpe"].tolist() == [run["metrics"]["sharpe"] for run in found["runs"]]
+    assert differences["p_value"][0] == found["pairs"][0]["sharpe"]["interval"]["p_value"]
+    assert len(returns) == found["common"]["n_returns"]
+
+
 def test_a_ledger_run_equals_the_record_of_the_same_run(folder: Path) -> None:
     prefix = (folder / "run_id").read_text()[:8]
     done = compare(folder, prefix, "equal-weight.json", "--out", "same.html")

@@ -82,7 +82,7 @@ def command_of(name: str) -> Any:
 
 
 def _with_members(name: str) -> type[TyperCommand]:
-    """Return the class of a command that gives way to a member if its first word names one."""
+    """Return the class of a command that runs a member if its first word names one."""
     members = COMMANDS[name].members
 
     class Family(TyperCommand):

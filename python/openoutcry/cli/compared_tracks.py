@@ -98,7 +98,7 @@ class Sources:
     def _market(
         self, place: str, fingerprint: str, name: str, symbols: tuple[str, ...] = (), last: str = ""
     ) -> Dataset:
-        """Return the market that has a fingerprint itself or up to a date: of `--data`, else a bundled one."""
+        """Return the market with a fingerprint: of `--data`, else a bundled one."""
         for dataset in (*self.datasets, *self._bundled_as(name, symbols)):
             if _is_or_starts_with(dataset, fingerprint, last):
                 return dataset
@@ -122,7 +122,7 @@ class Sources:
 
 
 def _file_of(what: str) -> tuple[Path | None, int | None]:
-    """Return the file of a run, and the index of a run after `#`; None for the ID of a ledger run."""
+    """Return the file of a run, and the index after `#`; None for a ledger run."""
     path = Path(what)
     if path.is_file():
         return path, None

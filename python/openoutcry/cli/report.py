@@ -87,7 +87,7 @@ def report(
     from openoutcry.report.self_verifying import market_of, proof_of
 
     _check(out, self_verifying, without_data)
-    _check_tables(tables, table_format)
+    check_tables(tables, table_format)
     read = RunRecord.load(record)
     chosen = _chosen(read, run)
     sealed = _scenario(scenario, scenario_key)
@@ -125,7 +125,12 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
     checked_output_file(out, "--out")
 
 
-def _check_tables(tables: Path | None, table_format: str) -> None:
+def check_tables(tables: Path | None, table_format: str) -> None:
+    """Check the folder and the format of tables before anything is computed.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the folder is a file, or the format is unknown or given alone.
+    """
     from openoutcry.report.tables.file_tables import check_folder
 
     if tables is None and table_format != "csv":

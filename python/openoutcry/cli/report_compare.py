@@ -12,6 +12,7 @@ import typer
 from openoutcry.cli.compared_tracks import Sources
 from openoutcry.cli.market_options import checked_output_file, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
+from openoutcry.cli.report import check_tables
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.scoring.track_comparison import MOST
@@ -28,6 +29,8 @@ EXAMPLES = """
 `openoutcry report compare mine=one.json 1b4e28ba research/candidates/*.json --out compare.html`
 
 `openoutcry report compare one.json two.json --data prices.csv --seed 7 --json`
+
+`openoutcry report compare one.json two.json --tables tables --format parquet`, with every table as a file
 
 A record is replayed first. A ledger run is named by the first letters of its ID (`openoutcry ledger list`), and a
 candidate is compared by its returns out of sample. Only common dates are compared.
@@ -53,6 +56,8 @@ def compare(
         None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
     ),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
+    tables: Path | None = typer.Option(None, help="Also write every table of the page to this folder."),
+    table_format: str = typer.Option("csv", "--format", help="Format of these tables: csv or parquet."),
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON."),
     reading: Reading = NOTHING_STATED,
 ) -> None:
@@ -64,16 +69,28 @@ def compare(
         hint = "hint: `openoutcry report compare one.json two.json`"
         raise refusal("argument_invalid", f"from 2 to {MOST} runs are required; received {len(runs)}; {hint}")
     checked_output_file(out, "--out")
+    check_tables(tables, table_format)
     sources = Sources(open_datasets(source, reading) if source else [], ledger_dir, fill_key)
     if not source:
         reading.refuse("no `--data`")
     comparison = compare_tracks([sources.track(each) for each in runs], seed=seed)
     page = comparison_page(comparison, f"openoutcry {shlex.join(sys.argv[1:])}")
     out.write_text(page, encoding="utf-8")
+    paths = [] if tables is None else _write_tables(comparison, tables, table_format)
     if as_json:
-        echo_json(comparison.to_json() | {"report": str(out), "verdict": verdict_of(comparison)})
+        written = {"report": str(out), "tables": [str(path) for path in paths]}
+        echo_json(comparison.to_json() | written | {"verdict": verdict_of(comparison)})
         return
     _show(comparison, verdict_of(comparison), out)
+    if paths:
+        echo(f"tables: {len(paths)} files in {tables}")
+
+
+def _write_tables(comparison: Comparison, folder: Path, form: str) -> list[Path]:
+    from openoutcry.report.tables.comparison_tables import comparison_tables
+    from openoutcry.report.tables.file_tables import write_tables
+
+    return write_tables(comparison_tables(comparison), folder, form)
 
 
 def _show(comparison: Comparison, verdict: str, out: Path) -> None:

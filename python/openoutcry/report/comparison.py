@@ -95,7 +95,7 @@ def comparison_view(comparison: Comparison, command: str = "") -> ComparisonView
 
 
 def _window(n_returns: int, periods: float | None) -> int:
-    """Return the returns of a rolling window: a year, or half of the returns if they are fewer than two."""
+    """Return the length of a rolling window: a year, or half of a short series."""
     return 0 if periods is None else min(max(round(periods), MIN_WINDOW), n_returns // 2)
 
 

@@ -1,4 +1,4 @@
-"""Parameter maps of a session: evaluated configurations, the chosen one, its neighbours."""
+"""Parameter maps of a session: configurations, the chosen one, its neighbours."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _not_drawn(trials: Sequence[Trial]) -> str:
 
 
 def _varying(trials: Sequence[Trial]) -> list[str]:
-    """Return the parameters with more than one value, those with the most values first."""
+    """Return the parameters with several values, those with the most values first."""
     names = dict.fromkeys(name for trial in trials for name in trial.candidate.params)
     counts = {name: len({repr(trial.candidate.params.get(name)) for trial in trials}) for name in names}
     return sorted((name for name in names if counts[name] > 1), key=lambda name: -counts[name])

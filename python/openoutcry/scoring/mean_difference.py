@@ -74,7 +74,7 @@ def mean_difference(
 
 
 def _error(differences: Array, block: int) -> float:
-    """Return the standard error of the mean, from the means of overlapping blocks of a circle."""
+    """Return the standard error of the mean, from overlapping blocks of a circle."""
     n_bars = len(differences)
     means = _block_sums(differences, block) / block
     return float(np.sqrt(block * means.var() / (n_bars - block) * (n_bars / (n_bars - 1))))
@@ -97,7 +97,7 @@ def _statistics(differences: Array, block: int, n_draws: int, seed: int) -> Arra
 
 
 def _block_sums(differences: Array, block: int) -> Array:
-    """Return the sum of every block of consecutive bars, of which the last continue at the first."""
+    """Return the sum of every block of bars; the last ones continue at the first."""
     totals = np.concatenate([[0.0], np.cumsum(np.concatenate([differences, differences[: block - 1]]))])
     sums: Array = totals[block:] - totals[:-block]
     return sums

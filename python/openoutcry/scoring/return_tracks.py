@@ -162,14 +162,14 @@ def align(tracks: Sequence[Track]) -> Aligned:
 
 
 def _compounded(returns: Array, places: npt.NDArray[np.intp]) -> Array:
-    """Return the returns from each place to the next; a single bar keeps its return to the bit."""
+    """Return the returns from each place to the next; one bar keeps its return."""
     growth = np.multiply.reduceat(1.0 + returns[: places[-1] + 1], np.concatenate([places[:1], places[:-1] + 1]))
     is_single = np.diff(places, prepend=places[0] - 1) == 1
     return np.where(is_single, returns[places], growth - 1.0)
 
 
 def periods_of(aligned: Aligned) -> tuple[float | None, str]:
-    """Return the bars per year of common dates, and a sentence if they are not those of every track."""
+    """Return the bars per year of common dates, and a sentence if tracks differ."""
     stated = {track.periods_per_year for track in aligned.tracks}
     (first, *others) = stated
     n_dates = len(aligned.dates)

@@ -57,7 +57,7 @@ def count_axis(name: str, n: int) -> Axis:
 
 
 def axis_of(name: str, values: Sequence[float | str], include: Sequence[float] = ()) -> Axis:
-    """Return an axis around values: logarithmic if they are positive and span a factor of 20.
+    """Return an axis around values: logarithmic for positive ones over a factor of 20.
 
     Args:
         name: Label of the axis.

@@ -62,7 +62,7 @@ def render_comparison(view: ComparisonView) -> str:
 
 
 def comparison_verdict(view: ComparisonView) -> str:
-    """Return in one sentence which Sharpe ratios differ after adjustment for all pairs."""
+    """Return in one sentence which Sharpe ratios differ, adjusted for all pairs."""
     known = [pair for pair in view.pairs if pair.sharpe.value is not None]
     if not known:
         return f"No difference of Sharpe ratios is defined: {in_words(view.pairs[0].sharpe.reason)}."

@@ -74,7 +74,7 @@ def scroll(content: str, label: str) -> str:
 
 
 def labelled_cell(label: str, content: str, kind: str = "") -> str:
-    """Return a cell of a table of class `stack`, which shows its label on a narrow screen.
+    """Return a cell of a `stack` table, which shows its label on a narrow screen.
 
     Args:
         label: Heading of its column.

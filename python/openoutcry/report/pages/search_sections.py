@@ -1,4 +1,4 @@
-"""Sections of a research page: parameter maps, trials over time, walk-forward folds."""
+"""Sections of a research page: parameter maps, trials over time, folds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OUTCOMES = (
 
 
 def map_section(search: SearchView) -> str:
-    """Return the parameter maps, with the values of the chosen point and its neighbours."""
+    """Return the parameter maps, with the values of chosen point and neighbours."""
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in search.not_drawn)
     others = f'<p class="fine">Without a map:</p><ul class="fine">{reasons}</ul>' if reasons else ""
     if not search.maps:
@@ -46,7 +46,7 @@ def map_section(search: SearchView) -> str:
 
 
 def _strategy(maps: Sequence[ParameterMap], extreme: float) -> str:
-    """Return the map with the most values and its neighbours; the other pairs are folded."""
+    """Return the map with the most values and its neighbours; other pairs are folded."""
     first, *others = (figure(map_chart(each, extreme), _caption(each)) for each in maps)
     pairs = ", ".join(f"{each.x} and {each.y}" for each in maps[1:])
     summary = f'<summary class="fine">Other pairs of parameters: {escape(pairs)}</summary>'
