@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from openoutcry.backtest.replay import replay
+from openoutcry.backtest.replay import Replay, replay
 from openoutcry.backtest.run import Run
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
@@ -81,38 +81,61 @@ def report(
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Replay a record and write the report of its run."""
-    from openoutcry.backtest.rerun import rerun
     from openoutcry.report.run_analysis import AnalysisInputs
     from openoutcry.report.run_report import Origin
-    from openoutcry.report.self_verifying import market_of, proof_of
 
     _check(out, self_verifying, without_data)
     check_tables(tables, table_format)
     read = RunRecord.load(record)
-    chosen = _chosen(read, run)
-    sealed = _scenario(scenario, scenario_key)
-    datasets = open_datasets(source, reading)
-    datasets += [] if sealed is None else [sealed.dataset()]
-    if not datasets:
-        raise refusal("argument_invalid", "`--data` or `--scenario` is required; received neither")
+    chosen, sealed = _chosen(read, run), _scenario(scenario, scenario_key)
+    datasets = _datasets(source, reading, sealed)
     key = None if public_key is None else public_key_of(public_key)
-    done = replay(read, datasets, public_key=key, fill_key=fill_key)
-    if not done.verified:
-        echo(f"no report: {done}", err=True)
-        raise typer.Exit(1)
-    made = rerun(read, chosen, _market(datasets, read, chosen), fill_key)
-    command = f"openoutcry {shlex.join(sys.argv[1:])}"
+    done, made = _replayed((read, chosen), datasets, key, fill_key)
     origin = Origin(
-        command, record, source[0] if len(source) == 1 else "", read.digest or "", tuple(words_of(reading.options))
+        f"openoutcry {shlex.join(sys.argv[1:])}",
+        record,
+        source[0] if len(source) == 1 else "",
+        read.digest or "",
+        tuple(words_of(reading.options)),
     )
-    proof = None
-    if self_verifying:
-        markets = [market_of(each, None if place < len(source) else sealed) for place, each in enumerate(datasets)]
-        proof = proof_of(read, chosen, markets, fill_key or "", key or "")
+    markets = datasets, len(source), sealed
+    proof = _proof((read, chosen), markets, fill_key or "", key or "") if self_verifying else None
     inputs = AnalysisInputs(benchmark, factors, groups, seed)
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
+
+
+def _datasets(source: list[str], reading: Reading, sealed: Scenario | None) -> list[Dataset]:
+    datasets = open_datasets(source, reading)
+    datasets += [] if sealed is None else [sealed.dataset()]
+    if not datasets:
+        raise refusal("argument_invalid", "`--data` or `--scenario` is required; received neither")
+    return datasets
+
+
+def _replayed(
+    chosen: tuple[RunRecord, int], datasets: list[Dataset], key: str | None, fill_key: str | None
+) -> tuple[Replay, Run]:
+    """Verify a record and return one of its runs; exit with code 1 if it differs."""
+    from openoutcry.backtest.rerun import rerun
+
+    record, run = chosen
+    done = replay(record, datasets, public_key=key, fill_key=fill_key)
+    if not done.verified:
+        echo(f"no report: {done}", err=True)
+        raise typer.Exit(1)
+    return done, rerun(record, run, _market(datasets, record, run), fill_key)
+
+
+def _proof(
+    chosen: tuple[RunRecord, int], markets: tuple[list[Dataset], int, Scenario | None], fill_key: str, key: str
+) -> Proof:
+    from openoutcry.report.self_verifying import market_of, proof_of
+
+    datasets, n_files, sealed = markets
+    known = [market_of(each, None if place < n_files else sealed) for place, each in enumerate(datasets)]
+    return proof_of(*chosen, known, fill_key, key)
 
 
 def _check(out: Path, self_verifying: bool, without_data: bool) -> None:

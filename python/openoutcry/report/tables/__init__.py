@@ -1,4 +1,5 @@
 """Tables of a run: for its page, for `Run.tables` and for files.
 
-May import scores and views. The numbers are computed in `openoutcry.scoring` and `openoutcry.backtest`.
+`run_report` and `run_analysis` collect them. The numbers are computed in `openoutcry.scoring` and
+`openoutcry.backtest`. Imports the core, `scoring`, the other folders of `report` and NumPy.
 """
