@@ -67,8 +67,8 @@ def _holdout(result: Result) -> HoldoutSpan | None:
     window = result.start["holdout"]
     if not window:
         return None
-    if result.seal is None:
-        return HoldoutSpan(window[0], window[1], "not opened")
     verdicts = [listed.verdict for listed in result.shortlist if listed.verdict is not None]
+    if not verdicts:
+        return HoldoutSpan(window[0], window[1], "not opened")
     n_passed = sum(verdict.passed for verdict in verdicts)
     return HoldoutSpan(window[0], window[1], f"{n_passed} of {len(verdicts)} passed")
