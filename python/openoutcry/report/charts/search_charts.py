@@ -167,18 +167,13 @@ def _fold(fold: FoldRow, index: int, scale: DateScale) -> str:
     shown = "" if sharpe is None else number(sharpe)
     left, right = (scale.position(int(at)) for at in downsampling.seconds(list(fold.test)))
     text = f'<text class="oo-inside" x="{place((left + right) / 2)}" y="{top + 17}" text-anchor="middle">{shown}</text>'
-    between = (fold.train[1], fold.test[0])
-    return (
-        _bar(scale, fold.train, top, "train", f"Fold {index + 1}, training {' .. '.join(fold.train)}")
-        + (
-            _bar(scale, between, top, "gap", f"Fold {index + 1}, gap of {plural(fold.n_gap, 'bar')}")
-            if fold.n_gap
-            else ""
-        )
-        + _bar(scale, fold.test, top, "test", f"Fold {index + 1}, test {' .. '.join(fold.test)}")
-        + text
-        + f'<text x="0" dx="-8" y="{top + 17}" text-anchor="end">{index + 1}</text>'
-    )
+    parts = [("train", fold.train, f"training {' .. '.join(fold.train)}")]
+    parts.append(("test", fold.test, f"test {' .. '.join(fold.test)}"))
+    if fold.n_gap:
+        # Last, because a gap of one bar is thinner than the edge of a test.
+        parts.append(("gap", (fold.train[1], fold.test[0]), f"gap of {plural(fold.n_gap, 'bar')}"))
+    bars = "".join(_bar(scale, span, top, kind, f"Fold {index + 1}, {what}") for kind, span, what in parts)
+    return f'{bars}{text}<text x="0" dx="-8" y="{top + 17}" text-anchor="end">{index + 1}</text>'
 
 
 def _bar(scale: DateScale, span: tuple[str, str], top: int, kind: str, name: str) -> str:
