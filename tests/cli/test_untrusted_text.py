@@ -66,6 +66,8 @@ COMMANDS = {
     "replay of another market": ["replay", "x.json", "--data", "ecb-fx"],
     "score": ["score", "x.json", "y.json", "--data", "."],
     "report": ["report", "x.json", "--data", ".", "--out", "r.html"],
+    "report compare": ["report", "compare", "x.json", "y.json", "--data", ".", "--out", "r.html"],
+    "a run to compare": ["report", "compare", HOSTILE, "x.json"],
     "run": ["run", "--data", ".", "--agent", "momentum"],
     "an agent name": ["run", "--data", ".", "--agent", HOSTILE],
     "a file name": ["replay", f"{HOSTILE[:12]}.json", "--data", "."],

@@ -17,6 +17,7 @@ from browser import chromium
 from builders import count
 from explaining_agent import Outspoken
 from report_pages import PROVENANCE, make_board, make_page, make_run, make_score, make_scores
+from research_pages import make_compared_page, make_research
 
 import openoutcry as oo
 from openoutcry.report.render import render_run
@@ -90,6 +91,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "board": lambda: make_board(2, 260),
     "scores": make_scores,
     "hostile scores": hostile_scores,
+    "comparison": make_compared_page,
+    "hostile comparison": lambda: make_compared_page((HOSTILE, "b" * 200, f"{HOSTILE} 2")),
+    "research": make_research,
+    "hostile research": lambda: make_research(HOSTILE),
 }
 # `make test` visits every page once, and a run and a board in light and dark, wide and narrow.
 LOOKED_AT = [
@@ -101,6 +106,10 @@ LOOKED_AT = [
     ("hostile run", PHONE, "dark"),
     ("scores", DESKTOP, "light"),
     ("scores", PHONE, "dark"),
+    ("comparison", DESKTOP, "light"),
+    ("comparison", PHONE, "dark"),
+    ("research", DESKTOP, "dark"),
+    ("research", PHONE, "light"),
 ]
 if count(1, 0):
     LOOKED_AT = [(name, width, scheme) for name in PAGES for width in (DESKTOP, PHONE) for scheme in ("light", "dark")]

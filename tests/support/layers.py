@@ -89,8 +89,8 @@ LAYERS = {
         "native",
     ),
     "report": _layer(
-        "report.run_analysis report.run_report report.run_statistics report.run_trace report.score_report"
-        " report.self_verifying report.tables report.tables.*",
+        "report.comparison report.run_analysis report.run_report report.run_statistics report.run_trace"
+        " report.score_report report.self_verifying report.tables report.tables.*",
         f"{BASE} data scenarios agents records backtest scoring pages",
         deferred="pyarrow",
     ),
@@ -227,6 +227,8 @@ DEFERRED = {
     **_deferred("cli.demo", "report.*", _COMMAND),
     **_deferred("cli.mcp", "harness.mcp harness.mcp.*", _COMMAND),
     **_deferred("cli.report", "report.*", _COMMAND),
+    **_deferred("cli.report_compare", "report.*", _COMMAND),
+    **_deferred("cli.compared_tracks", "research.candidate_tracks", _COMMAND),
     **_deferred("cli.research", "research.*", _COMMAND),
     **_deferred("cli.research_output", "research.*", _COMMAND),
     **_deferred("cli.run", "report.*", _COMMAND),

@@ -42,6 +42,8 @@ EXAMPLES = """
 
 `openoutcry report sealed.json --scenario hard --scenario-key <64 digits> --fill-key <64 digits> --self-verifying`
 
+`openoutcry report compare one.json two.json`, several runs on one page; `openoutcry report compare --help`
+
 The record is replayed first. If it differs from its replay, no report is written.
 
 **Exit codes** 0: written. 1: the record differs, or is unfinished. 2: the record could not be read or replayed.
@@ -83,7 +85,7 @@ def report(
     from openoutcry.report.run_report import Origin
 
     _check(out, self_verifying, without_data)
-    _check_tables(tables, table_format)
+    check_tables(tables, table_format)
     read = RunRecord.load(record)
     chosen, sealed = _chosen(read, run), _scenario(scenario, scenario_key)
     datasets = _datasets(source, reading, sealed)
@@ -146,7 +148,12 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
     checked_output_file(out, "--out")
 
 
-def _check_tables(tables: Path | None, table_format: str) -> None:
+def check_tables(tables: Path | None, table_format: str) -> None:
+    """Check the folder and the format of tables before anything is computed.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the folder is a file, or the format is unknown or given alone.
+    """
     from openoutcry.report.tables.file_tables import check_folder
 
     if tables is None and table_format != "csv":

@@ -99,11 +99,11 @@ def holdout_lines(result: Result) -> list[str]:
 
 def candidate_line(rank: int, listed: Any, reuse: int | None) -> str:
     """Return a line with a candidate and its holdout result."""
-    from openoutcry.research.session_report import shown
+    from openoutcry.research.parameter_maps import shown
 
     verdict = listed.verdict
     text = "holdout closed" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
-    text += f", its days seen {reuse} times before" if verdict is not None and reuse else ""
+    text += f", its days seen {reuse} time{'s' * (reuse != 1)} before" if verdict is not None and reuse else ""
     dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
     named = f"{listed.trial.candidate.name} {shown(listed.trial.validation.params[-1])}"
     cautions = "".join(f"; {each}" for each in listed.cautions)

@@ -71,6 +71,8 @@ def entry_of(metadata: TrialMetadata, setup: ValidationSetup, validation: Valida
         returns=oos.returns,
         first=oos.dates[0],
         n_configs=validation.n_configs,
+        # The stitched returns skip the first bar of each test, so that `first` alone does not date them.
+        notes={"returns": "excess", "tests": [[fold.first, fold.last] for fold in oos.folds]},
     )
 
 

@@ -8,9 +8,12 @@ from typing import Any
 from openoutcry.ledger import FAMILY_LIMITS
 from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.pages.research_page import render_research
+from openoutcry.report.text_format import number, plural
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 from openoutcry.report.views.run_view import Provenance
+from openoutcry.research.parameter_maps import shown
 from openoutcry.research.proposal_requests import TrialCard
+from openoutcry.research.search_history import search_of
 from openoutcry.research.trial import Result, ShortlistEntry, Trial
 from openoutcry.research.walkforward_validation import ValidationSetup
 
@@ -36,7 +39,7 @@ def report_of(result: Result, setup: ValidationSetup, command: str = "") -> str:
         command: Command that replays the session.
     """
     market = setup.dataset
-    lines, text = _lines(result, setup)
+    drawn, text = _drawn(result)
     names = {trial.key: f"{trial.candidate.name} of round {trial.round + 1}" for trial in result.trials}
     return render_research(
         ResearchView(
@@ -53,21 +56,15 @@ def report_of(result: Result, setup: ValidationSetup, command: str = "") -> str:
             shortlist=[_listed(each, result.holdout_reuse) for each in result.shortlist],
             dropped=[f"{names.get(each.key, each.key[:12])}: {each.reason}" for each in result.dropped],
             rounds=_rounds(result),
-            lines=lines,
+            lines=_lines(drawn, setup),
             caption=text,
             holdout=_holdout(result),
             prior=result.prior_trials.prior or "",
             notices=market.notices,
             holdout_notes=holdout_notes(result),
             provenance=_provenance(result, command),
+            search=search_of(result, setup, drawn),
         )
-    )
-
-
-def shown(params: Mapping[str, Any]) -> str:
-    """Return params as text."""
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
     )
 
 
@@ -82,10 +79,10 @@ def _listed(listed: ShortlistEntry, reuse: int | None) -> ListedRow:
     verdict, oos = listed.verdict, listed.oos
     text = "not opened"
     if verdict is not None:
-        sharpe = "undefined" if verdict.sharpe is None else f"{verdict.sharpe:.2f}"
+        sharpe = "undefined" if verdict.sharpe is None else number(verdict.sharpe)
         text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
         text += f", failed with {verdict.fault}" if verdict.fault else ""
-        text += f", seen {reuse} times before" if reuse else ""
+        text += f", seen {plural(reuse, 'time')} before" if reuse else ""
     return ListedRow(
         name=listed.trial.candidate.name,
         params=shown(listed.trial.validation.params[-1]),
@@ -131,23 +128,27 @@ def _round(card: TrialCard, trial: Trial | None) -> RoundRow:
     )
 
 
-def _lines(result: Result, setup: ValidationSetup) -> tuple[list[Line], str]:
-    """Return the NAV lines of the chart, the benchmark first, and their caption."""
-    shown_trials: Sequence[Trial] = [listed.trial for listed in result.shortlist]
+def _drawn(result: Result) -> tuple[list[Trial], str]:
+    """Return the trials of the charts, best first, and the caption of their NAV."""
+    trials: Sequence[Trial] = [listed.trial for listed in result.shortlist]
     text = "The short list against buy-and-hold, over the tests of all folds in sequence, after costs."
-    if not shown_trials:
+    if not trials:
         known = [trial for trial in result.trials if trial.oos.sharpe is not None]
-        shown_trials = sorted(known, key=lambda trial: -(trial.oos.sharpe or 0.0))
+        trials = sorted(known, key=lambda trial: -(trial.oos.sharpe or 0.0))
         text = "No candidate was kept. The best discarded trials against buy-and-hold, over all tests, after costs."
-    if not shown_trials:
-        return [], ""
-    first = shown_trials[0].oos
+    return list(trials[:_DRAWN]), text if trials else ""
+
+
+def _lines(drawn: Sequence[Trial], setup: ValidationSetup) -> list[Line]:
+    """Return the NAV lines of the chart, the benchmark first."""
+    if not drawn:
+        return []
+    first = drawn[0].oos
     dates = (_before(first.dates[0], setup), *first.dates)
     lines = [Line("buy-and-hold", dates, setup.benchmarks[0].nav, "benchmark")]
-    drawn = list(enumerate(shown_trials[:_DRAWN]))
-    for slot, trial in reversed(drawn):
+    for slot, trial in reversed(list(enumerate(drawn))):
         lines.append(Line(f"{trial.candidate.name} {trial.round + 1}", dates, trial.oos.nav, "series", slot))
-    return lines, text
+    return lines
 
 
 def _before(date: str, setup: ValidationSetup) -> str:
@@ -162,7 +163,8 @@ def _holdout(result: Result) -> str:
         return ""
     first, last = result.seal.window
     if result.holdout_reuse:
-        return f"The holdout, {first} .. {last}, is not new: its days were seen {result.holdout_reuse} times before."
+        seen = plural(result.holdout_reuse, "time")
+        return f"The holdout, {first} .. {last}, is not new: its days were seen {seen} before."
     return f"The holdout, {first} .. {last}, was opened once for the frozen list."
 
 

@@ -113,10 +113,10 @@ def spans_decades(lines: Sequence[Line], fan: Mapping[float, Floats] | None = No
     return value_scale([*(line.values for line in lines), *(fan or {}).values()], "auto", include=[1.0]).log
 
 
-def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int = 180) -> str:
+def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int = 180, filled: bool = True) -> str:
     """Draw the drawdown of each NAV from its running peak.
 
-    The last line is filled, and its maximum drawdown is marked.
+    The last line is filled, and its maximum drawdown is marked, unless `filled` is false: then no line stands out.
     """
     falls = [native.drawdowns(line.values) for line in lines]
     # Space below the maximum drawdown for its label.
@@ -125,9 +125,15 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
     main, fall = lines[-1], falls[-1]
     worst = int(fall.argmin())
     label = f"{percent(float(fall[worst]))} on {main.dates[worst][:10]}"
+    depths = f"The maximum drawdown of {main.name} is {label}"
+    if not filled:
+        deepest = zip(reversed(lines), reversed(falls), strict=True)
+        depths = "The maximum drawdown is " + ", ".join(
+            f"{percent(float(f.min()))} of {each.name}" for each, f in deepest
+        )
     canvas = Canvas(
         title="Drawdown of " + ", ".join(line.name for line in reversed(lines)),
-        description=f"NAV below its running peak. The maximum drawdown of {main.name} is {label}.",
+        description=f"NAV below its running peak. {depths}.",
         dates=dates,
         values=values,
         show=values.show_percent,
@@ -135,12 +141,14 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
         height=height,
         baseline=0.0,
     )
-    keep = downsampling.decimate(fall, points)
-    xs, ys = dates.units(downsampling.seconds([main.dates[i] for i in keep])), values.units(fall[keep])
-    paths = [area_path(xs, [values.units(np.zeros(1))[0]] * len(ys), ys, "oo-wash oo-mute", "")]
+    paths = []
+    if filled:
+        keep = downsampling.decimate(fall, points)
+        xs, ys = dates.units(downsampling.seconds([main.dates[i] for i in keep])), values.units(fall[keep])
+        paths = [area_path(xs, [values.units(np.zeros(1))[0]] * len(ys), ys, "oo-wash oo-mute", "")]
     paths += [_line(line, f, values, dates, points) for line, f in zip(lines, falls, strict=True)]
     at = dates.position(int(downsampling.seconds([main.dates[worst]])[0]))
-    mark = note(at, values.position(float(fall[worst])), label, main.colour) if fall[worst] < 0.0 else ""
+    mark = note(at, values.position(float(fall[worst])), label, main.colour) if filled and fall[worst] < 0.0 else ""
     ends = [
         EndLabel(line.name, values.position(float(f[-1])), line.colour) for line, f in zip(lines, falls, strict=True)
     ]

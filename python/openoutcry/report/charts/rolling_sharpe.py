@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.report.charts import downsampling
+from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path
@@ -15,7 +16,7 @@ from openoutcry.report.text_format import number, percent
 from openoutcry.report.views.statistics_view import Rolling
 from openoutcry.report.views.view_checks import Floats
 
-__all__ = ["rolling_chart", "rolling_sentence"]
+__all__ = ["rolling_chart", "rolling_lines", "rolling_sentence"]
 
 
 def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, height: int = 220) -> str:
@@ -51,6 +52,42 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
         paths.append(line_path(*_at_least_a_dot(xs, ys), "c-agent oo-strong", "Sharpe"))
     end = EndLabel(number(float(rolling.sharpe[last])), values.position(float(rolling.sharpe[last])), "c-agent")
     return canvas.render(paths, [end] if last == len(dates) - 1 else [])
+
+
+def rolling_lines(lines: Sequence[Line], n_returns: int, *, points: int = 600, height: int = 240) -> str:
+    """Draw the rolling Sharpe ratios of several runs on one scale, without bands.
+
+    Args:
+        lines: Ratios with NaN where undefined; each has at least one. The last one is drawn on top.
+        n_returns: Length of the window, in returns.
+        points: Maximum points of a line, over all of its segments.
+        height: Pixels.
+    """
+    values = value_scale([line.values[np.isfinite(line.values)] for line in lines], include=[0.0, 0.1, -0.1])
+    scale = date_scale([downsampling.seconds(line.dates) for line in lines])
+    spans = ", ".join(
+        f"{line.name} between {number(float(np.nanmin(line.values)))} and {number(float(np.nanmax(line.values)))}"
+        for line in reversed(lines)
+    )
+    canvas = Canvas(
+        title=f"Sharpe ratios over the last {n_returns} returns",
+        description=f"{spans}.",
+        dates=scale,
+        values=values,
+        show=values.show_number,
+        unit="ratio",
+        height=height,
+        baseline=0.0,
+    )
+    paths, ends = [], []
+    for line in lines:
+        for part in _segments(np.isfinite(line.values)):
+            keep = part.start + downsampling.decimate(line.values[part], _share(part, len(line.dates), points))
+            xs = scale.units(downsampling.seconds([line.dates[i] for i in keep]))
+            paths.append(line_path(*_at_least_a_dot(xs, values.units(line.values[keep])), line.classes, line.name))
+        last = float(line.values[-1])
+        ends += [EndLabel(line.name, values.position(last), line.colour, True)] if np.isfinite(last) else []
+    return canvas.render(paths, ends)
 
 
 def rolling_sentence(rolling: Rolling) -> str:

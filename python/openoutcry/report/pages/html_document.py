@@ -45,7 +45,8 @@ def document(title: str, body: str, *, inspector: bool = False, proof: bool = Fa
 
 def style() -> str:
     """Return the style sheet of every page: colours, charts, tables and text."""
-    return stylesheet(":root") + _text("page.css") + _text("sections.css") + _text("tables.css")
+    sheets = ("page", "sections", "tables", "comparison", "search")
+    return stylesheet(":root") + "".join(_text(f"{name}.css") for name in sheets)
 
 
 def _text(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from openoutcry.report.charts.sparklines import interval_axis, interval_mark, interval_range
 from openoutcry.report.pages.metric_labels import show_sharpe
 from openoutcry.report.pages.verdict_text import estimate
-from openoutcry.report.text_format import escape
+from openoutcry.report.text_format import attribute, escape
 from openoutcry.report.views.run_view import BoardRow, Provenance, RunView
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "figure",
     "heading",
     "intervals",
+    "labelled_cell",
     "legend",
     "notices_list",
     "provenance_list",
@@ -70,6 +71,18 @@ def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
 def scroll(content: str, label: str) -> str:
     """Return wide content in a box with its own scroll bar, usable by keyboard."""
     return f'<div class="scroll" role="group" aria-label="{escape(label)}" tabindex="0">{content}</div>'
+
+
+def labelled_cell(label: str, content: str, kind: str = "") -> str:
+    """Return a cell of a `stack` table, which shows its label on a narrow screen.
+
+    Args:
+        label: Heading of its column.
+        content: HTML.
+        kind: CSS class.
+    """
+    classes = f' class="{kind}"' if kind else ""
+    return f"<td{classes}{attribute('data-label', label)}><span>{content}</span></td>"
 
 
 def switch(key: str, log: str, linear: str) -> str:

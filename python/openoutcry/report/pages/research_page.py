@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from openoutcry.report.charts.equity_charts import drawdown_chart, equity_chart
 from openoutcry.report.pages.html_document import document
-from openoutcry.report.pages.page_parts import DATA, figure, heading, legend, notices_list, provenance_list, scroll
+from openoutcry.report.pages.page_parts import (
+    DATA,
+    figure,
+    heading,
+    labelled_cell,
+    legend,
+    notices_list,
+    provenance_list,
+    scroll,
+)
+from openoutcry.report.pages.search_sections import fold_section, history_section, map_section
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 
@@ -33,6 +43,9 @@ def render_research(view: ResearchView) -> str:
         f"<main>{_headline(view)}{_figures(view)}{notices_list(view.notices, 2, DATA)}"
         f"<section>{heading(2, 'Short list')}{_shortlist(view)}{_holdout_notes(view)}</section>"
         f"<section>{heading(2, 'Out of sample')}{_tracks(view)}</section>"
+        f"<section>{heading(2, 'Walk-forward folds')}{fold_section(view.search)}</section>"
+        f"<section>{heading(2, 'Trials over time')}{history_section(view.search)}</section>"
+        f"<section>{heading(2, 'Parameter maps')}{map_section(view.search)}</section>"
         f"<section>{heading(2, 'Gates by trial')}{_gates(view.rounds)}</section>"
         f"<section>{heading(2, 'Every hypothesis')}{_rounds(view.rounds)}</section>"
         f"<section>{heading(2, 'Earlier sessions')}{_prior(view.prior)}</section></main>"
@@ -79,24 +92,25 @@ def _figures(view: ResearchView) -> str:
 
 def _shortlist(view: ResearchView) -> str:
     items = "".join(f"<li>{escape(reason)}</li>" for reason in view.dropped)
-    excluded = f'<p class="fine">Excluded:</p><ul class="fine">{items}</ul>' if items else ""
+    count = plural(len(view.dropped), "trial")
+    summary = f'<summary class="fine">Excluded from the list: {count}, with the reason of each</summary>'
+    excluded = f'<details>{summary}<article><ul class="fine">{items}</ul></article></details>' if items else ""
     if not view.shortlist:
         return f"<p>The short list is empty: no strategy is better than expected by luck.</p>{excluded}"
     heads = (
+        ("Holdout", "Result on bars that the search never used, in a test declared in advance"),
+        ("DSR", "Probability that the Sharpe ratio is above the expected best of all trials without skill"),
         ("Sharpe", "Annual Sharpe ratio over the concatenated test windows"),
         ("Max drawdown", "Maximum drawdown of the same return series"),
-        ("DSR", "Probability that the Sharpe ratio is above the expected best of all trials without skill"),
         ("DSR, one trial", "Deflated Sharpe ratio for a single trial"),
         ("DSR of alpha", "Deflated Sharpe ratio of the alpha over the equally weighted market, held or rebalanced"),
-        ("Holdout", "Result on bars that the search never used, in a test declared in advance"),
     )
     head = "".join(f'<th scope="col"{attribute("title", definition)}>{name}</th>' for name, definition in heads)
     rows = "".join(_listed(place, row) for place, row in enumerate(view.shortlist, 1))
     table = (
-        '<table class="ranking"><caption><span>Best first, by the Sharpe ratio out of sample; the order was frozen '
-        "before the holdout was opened.</span></caption>"
-        '<thead><tr><th scope="col"><span class="hidden">Place</span></th><th scope="col">Candidate</th>'
-        f"{head}</tr></thead><tbody>{rows}</tbody></table>"
+        '<table class="data stack listed"><caption><span>Best first, by the Sharpe ratio out of sample; the order was '
+        "frozen before the holdout was opened.</span></caption>"
+        f'<thead><tr><th scope="col">Candidate</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
     )
     return scroll(table, "Short list") + excluded
 
@@ -107,14 +121,18 @@ def _holdout_notes(view: ResearchView) -> str:
 
 
 def _listed(place: int, row: ListedRow) -> str:
-    cells = [_number(row.sharpe), percent(row.drawdown), _number(row.dsr, 3), _number(row.dsr_if_one, 3)]
-    cells.append(_number(row.dsr_alpha, 3))
-    cautions = "".join(f"<br><small><b>Caution:</b> {escape(caution)}.</small>" for caution in row.cautions)
-    name = f"{escape(row.name)} <small>{escape(row.params)}</small>{cautions}"
-    return (
-        f'<tr><td class="rank">{place}</td><th scope="row">{name}</th>'
-        f"{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{escape(row.holdout)}</td></tr>"
+    cells = (
+        ("Holdout", escape(row.holdout)),
+        ("DSR", _number(row.dsr, 3)),
+        ("Sharpe", _number(row.sharpe)),
+        ("Max drawdown", percent(row.drawdown)),
+        ("DSR, one trial", _number(row.dsr_if_one, 3)),
+        ("DSR of alpha", _number(row.dsr_alpha, 3)),
     )
+    cautions = "".join(f"<br><small><b>Caution:</b> {escape(caution)}.</small>" for caution in row.cautions)
+    name = f"<span>{place}. {escape(row.name)} <small>{escape(row.params)}</small>{cautions}</span>"
+    shown = "".join(labelled_cell(*cell) for cell in cells)
+    return f'<tr><th scope="row">{name}</th>{shown}</tr>'
 
 
 def _tracks(view: ResearchView) -> str:
@@ -140,7 +158,7 @@ def _gates(rounds: Sequence[RoundRow]) -> str:
         )
         body.append(f'<tr><th scope="row">{row.number}. {escape(row.name)}</th>{cells}</tr>')
     table = (
-        '<table class="list"><caption><span>A trial is kept if every gate passes; failures are bold. '
+        '<table class="list gates"><caption><span>A trial is kept if every gate passes; failures are bold. '
         f"{DASH} is undefined, which fails the gate, or not measured because an earlier gate failed.</span></caption>"
         f'<thead><tr><th scope="col">Trial</th>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
@@ -198,7 +216,7 @@ def _prior(prior: str) -> str:
     if not prior:
         return "<p>This was the first session on this market family.</p>"
     return (
-        "<details><summary><span>Findings of earlier runs, as shown to the proposers</span></summary>"
+        '<details><summary class="fine">Findings of earlier runs, as shown to the proposers</summary>'
         f"<article><pre><code>{escape_lines(prior)}</code></pre></article></details>"
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.views.run_view import Provenance
+from openoutcry.report.views.search_view import SearchView
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class ResearchView:
         notices: Caveats of the data.
         holdout_notes: Power of the holdout and limits of its count, one sentence each.
         provenance: Conditions and versions of the session.
+        search: Parameter maps, history and folds.
     """
 
     goal: str
@@ -135,3 +137,4 @@ class ResearchView:
     notices: Sequence[str]
     holdout_notes: Sequence[str] = ()
     provenance: Provenance = field(default_factory=lambda: Provenance(()))
+    search: SearchView = field(default_factory=SearchView)

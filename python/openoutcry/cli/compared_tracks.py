@@ -1,0 +1,165 @@
+"""Resolve the runs of `report compare`: records, ledger runs and candidates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from openoutcry import data
+from openoutcry.backtest.replay import replay
+from openoutcry.backtest.rerun import rerun
+from openoutcry.cli.ledger import opened
+from openoutcry.cli.run_table import plain
+from openoutcry.data.dataset import Dataset
+from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.ledger import Ledger, LedgerRun
+from openoutcry.ledger.ledger_store import default_folder
+from openoutcry.ledger.run_tracks import check_comparable, track_of
+from openoutcry.records.run_record import SUFFIXES, RunRecord
+from openoutcry.scoring.return_tracks import Track
+from openoutcry.untrusted.terminal import echo
+
+if TYPE_CHECKING:
+    from openoutcry.research.candidate_tracks import CandidateFile
+
+_ID = frozenset("0123456789abcdef-")
+_LONGEST_NAME = 40
+
+
+@dataclass
+class Sources:
+    """Where runs and their markets are looked up.
+
+    Attributes:
+        datasets: Markets of `--data`.
+        ledger_dir: Folder of the ledger; None for the default one.
+        fill_key: Revealed key of sealed slippage noise.
+    """
+
+    datasets: Sequence[Dataset]
+    ledger_dir: Path | None = None
+    fill_key: str | None = None
+    _bundled: dict[tuple[str, tuple[str, ...]], Dataset] = field(default_factory=dict)
+
+    def track(self, text: str) -> Track:
+        """Return the track of a run, named `RUN` or `NAME=RUN`.
+
+        Raises:
+            OpenOutcryError: `text` names no run, or its market is not known.
+        """
+        name, _, rest = text.partition("=")
+        name, what = (name, rest) if rest and not Path(text).exists() else ("", text)
+        path, index = _file_of(what)
+        if path is None:
+            return self._of_ledger(what, name)
+        candidate = _candidate(path) if path.name.endswith(".json") else None
+        return self._of_record(path, index, name) if candidate is None else self._of_candidate(candidate, name)
+
+    def _of_record(self, path: Path, index: int | None, name: str) -> Track:
+        record = RunRecord.load(path)
+        chosen = _chosen(path, record, index)
+        header = record.headers[chosen]
+        market = self._market(str(path), header["dataset.fingerprint"], header.get("dataset.name", ""))
+        done = replay(record.runs()[chosen], market, fill_key=self.fill_key)
+        if not done.verified:
+            echo(f"no comparison: '{path}' {done}", err=True)
+            raise typer.Exit(1)
+        run = rerun(record, chosen, market, self.fill_key)
+        return Track.of(run, name or plain(run.name, _LONGEST_NAME), f"record {path.name}, digest {record.digest}")
+
+    def _of_candidate(self, candidate: CandidateFile, name: str) -> Track:
+        from openoutcry.research.candidate_tracks import track_of_candidate
+
+        market = self._market(str(candidate.path), candidate.fingerprint, candidate.data, last=candidate.last)
+        folder = default_folder() if self.ledger_dir is None else self.ledger_dir
+        if not folder.is_dir():
+            return track_of_candidate(candidate, market, None, name)
+        with Ledger(folder) as ledger:
+            return track_of_candidate(candidate, market, ledger, name)
+
+    def _of_ledger(self, prefix: str, name: str) -> Track:
+        if len(prefix) < 4 or set(prefix.lower()) - _ID:
+            wanted = "a run to compare must be a record file, a candidate's file, or the ID of a ledger run"
+            hint = "hint: `openoutcry ledger list` shows the IDs, `openoutcry run --record FILE` writes a record"
+            raise refusal("argument_invalid", f"{wanted}; received {prefix!r}; {hint}")
+        with opened(self.ledger_dir) as ledger:
+            run = ledger.show(ledger.id_of(prefix))
+        check_comparable(run)
+        place = f"ledger run {run.run_id[:8]}"
+        market = self._market(place, run.market.fingerprint, run.market.name, run.market.symbols, run.window[1])
+        return track_of(run, market, name or _ledger_name(run), f"ledger run {run.run_id}")
+
+    def _market(
+        self, place: str, fingerprint: str, name: str, symbols: tuple[str, ...] = (), last: str = ""
+    ) -> Dataset:
+        """Return the market with a fingerprint: of `--data`, else a bundled one."""
+        for dataset in (*self.datasets, *self._bundled_as(name, symbols)):
+            if _is_or_starts_with(dataset, fingerprint, last):
+                return dataset
+        given = ", ".join(f"{each.name} ({each.fingerprint[:8]})" for each in self.datasets) or "no `--data`"
+        wanted = f"the market of {place}, {plain(name) or 'unnamed'} with fingerprint {fingerprint[:8]}, is required"
+        raise refusal("argument_invalid", f"{wanted}; received {given}; hint: `--data FILE`, repeatable")
+
+    def _bundled_as(self, name: str, symbols: tuple[str, ...]) -> list[Dataset]:
+        base, _, universe = name.partition(":")
+        if base not in data.names():
+            return []
+        found = []
+        for choice in dict.fromkeys([universe, "", "all", ",".join(symbols)]):
+            key = base, (choice,)
+            if key not in self._bundled:
+                with suppress(OpenOutcryError):
+                    listed = choice.split(",") if choice and choice != "all" else choice or None
+                    self._bundled[key] = data.load(base, listed)
+            found += [self._bundled[key]] if key in self._bundled else []
+        return found
+
+
+def _file_of(what: str) -> tuple[Path | None, int | None]:
+    """Return the file of a run, and the index after `#`; None for a ledger run."""
+    path = Path(what)
+    if path.is_file():
+        return path, None
+    base, mark, index = what.rpartition("#")
+    if mark and index.isdecimal() and Path(base).is_file():
+        return Path(base), int(index)
+    if what.endswith(SUFFIXES) or "/" in what:
+        hint = "hint: `openoutcry run --record FILE` writes a record"
+        raise refusal("argument_invalid", f"a run to compare must be a file that exists; received {what!r}; {hint}")
+    return None, None
+
+
+def _candidate(path: Path) -> CandidateFile | None:
+    from openoutcry.research.candidate_tracks import read_candidate
+
+    return read_candidate(path)
+
+
+def _chosen(path: Path, record: RunRecord, index: int | None) -> int:
+    n_runs = len(record)
+    if index is None and n_runs == 1:
+        return 0
+    if index is None or index >= n_runs:
+        wanted = f"one of the {n_runs} runs of '{path}' is required"
+        received = "none" if index is None else f"#{index}"
+        raise refusal("argument_invalid", f"{wanted}; received {received}; hint: `{path}#0` is the first")
+    return index
+
+
+def _is_or_starts_with(dataset: Dataset, fingerprint: str, last: str) -> bool:
+    """Return whether a market, or its bars up to a date, has a fingerprint."""
+    if dataset.fingerprint == fingerprint:
+        return True
+    return last in dataset.dates[1:] and dataset.head(dataset.dates.index(last) + 1).fingerprint == fingerprint
+
+
+def _ledger_name(run: LedgerRun) -> str:
+    name = run.strategy.get("name", run.strategy.get("strategy"))
+    shown = name if isinstance(name, str) else run.description or json.dumps(run.strategy)
+    return f"{plain(shown, _LONGEST_NAME)} {run.run_id[:8]}"

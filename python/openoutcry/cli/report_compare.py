@@ -1,0 +1,118 @@
+"""`openoutcry report compare`: compare runs on one page."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from openoutcry.cli.compared_tracks import Sources
+from openoutcry.cli.market_options import checked_output_file, open_datasets
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
+from openoutcry.cli.report import check_tables
+from openoutcry.cli.run_table import plain
+from openoutcry.errors import refusal
+from openoutcry.scoring.track_comparison import MOST
+from openoutcry.untrusted.terminal import echo, echo_json
+
+if TYPE_CHECKING:
+    from openoutcry.scoring.track_comparison import Comparison, Difference
+
+EXAMPLES = """
+**Examples**
+
+`openoutcry report compare one.json two.json`, records on a bundled market
+
+`openoutcry report compare mine=one.json 1b4e28ba research/candidates/*.json --out compare.html`
+
+`openoutcry report compare one.json two.json --data prices.csv --seed 7 --json`
+
+`openoutcry report compare one.json two.json --tables tables --format parquet`, with every table as a file
+
+A record is replayed first. A ledger run is named by the first letters of its ID (`openoutcry ledger list`), and a
+candidate is compared by its returns out of sample. Only common dates are compared.
+
+**Exit codes** 0: written. 1: a record differs from its replay, or is unfinished. 2: a run or its market was not found,
+or no date is common.
+"""
+RUNS = typer.Argument(
+    help=f"From 2 to {MOST} runs: record files (`FILE#N` for run N of several), IDs of ledger runs, candidates' files."
+    " `NAME=RUN` names one."
+)
+
+
+@reads_files
+def compare(
+    runs: list[str] = RUNS,
+    source: list[str] = typer.Option(
+        [], "--data", help="A market that is not bundled: a file or a snapshot; repeatable."
+    ),
+    out: Path = typer.Option(Path("compare.html"), help="Output file."),
+    seed: int = typer.Option(0, min=0, help="Seed of the bootstrap of intervals and p-values."),
+    ledger_dir: Path | None = typer.Option(
+        None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
+    ),
+    fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
+    tables: Path | None = typer.Option(None, help="Also write every table of the page to this folder."),
+    table_format: str = typer.Option("csv", "--format", help="Format of these tables: csv or parquet."),
+    as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON."),
+    reading: Reading = NOTHING_STATED,
+) -> None:
+    """Compare runs on their common dates, with paired differences, on one page."""
+    from openoutcry.report.comparison import comparison_page, verdict_of
+    from openoutcry.scoring.track_comparison import compare_tracks
+
+    if not 2 <= len(runs) <= MOST:
+        hint = "hint: `openoutcry report compare one.json two.json`"
+        raise refusal("argument_invalid", f"from 2 to {MOST} runs are required; received {len(runs)}; {hint}")
+    checked_output_file(out, "--out")
+    check_tables(tables, table_format)
+    sources = Sources(open_datasets(source, reading) if source else [], ledger_dir, fill_key)
+    if not source:
+        reading.refuse("no `--data`")
+    comparison = compare_tracks([sources.track(each) for each in runs], seed=seed)
+    page = comparison_page(comparison, f"openoutcry {shlex.join(sys.argv[1:])}")
+    out.write_text(page, encoding="utf-8")
+    paths = [] if tables is None else _write_tables(comparison, tables, table_format)
+    if as_json:
+        written = {"report": str(out), "tables": [str(path) for path in paths]}
+        echo_json(comparison.to_json() | written | {"verdict": verdict_of(comparison)})
+        return
+    _show(comparison, verdict_of(comparison), out)
+    if paths:
+        echo(f"tables: {len(paths)} files in {tables}")
+
+
+def _write_tables(comparison: Comparison, folder: Path, form: str) -> list[Path]:
+    from openoutcry.report.tables.comparison_tables import comparison_tables
+    from openoutcry.report.tables.file_tables import write_tables
+
+    return write_tables(comparison_tables(comparison), folder, form)
+
+
+def _show(comparison: Comparison, verdict: str, out: Path) -> None:
+    aligned = comparison.aligned
+    echo(verdict)
+    for notice in comparison.notices:
+        echo(f"  · {notice}")
+    echo(f"common dates: {aligned.dates[0]} .. {aligned.dates[-1]}, {len(aligned.dates):,} returns")
+    for track, metrics in zip(comparison.tracks, comparison.metrics, strict=True):
+        sharpe, total = metrics["sharpe"], metrics["return"]
+        shown = "undefined" if sharpe is None else f"{sharpe:.2f}"
+        gained = "undefined" if total is None else f"{total:+.1%}"
+        echo(f"  {plain(track.name)}: return {gained}, Sharpe ratio {shown}")
+    for pair in comparison.pairs:
+        names = f"{plain(comparison.tracks[pair.first].name)} less {plain(comparison.tracks[pair.second].name)}"
+        echo(f"  {names}: Sharpe ratio {_text(pair.sharpe)}")
+    echo(f"report: {out}")
+
+
+def _text(difference: Difference) -> str:
+    found = difference.interval
+    if found is None:
+        return f"undefined: {plain(difference.reason, 200)}"
+    p_value = f"p {found.p_value:.3f}, adjusted {difference.adjusted:.3f}"
+    return f"{found.estimate:+.2f}, from {found.low:+.2f} to {found.high:+.2f} ({p_value})"

@@ -1,0 +1,88 @@
+"""Pages on a phone, 360 pixels wide: important values are in view, and others can be scrolled to.
+
+Skipped without Chromium or Playwright.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import chromium
+from report_pages import make_board, make_scores
+from research_pages import make_compared_page, make_research
+
+pytestmark = pytest.mark.once
+
+WIDTH = 360
+PAGES = {
+    "board": lambda: make_board(6, 260),
+    "scores": make_scores,
+    "comparison": lambda: make_compared_page(tuple(f"a long name of agent {i}" for i in range(8))),
+    "research": make_research,
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def page(browser: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path: Path = tmp_path_factory.mktemp("phone") / "page.html"
+    path.write_text(PAGES[request.param](), encoding="utf-8")
+    context = browser.new_context(viewport={"width": WIDTH, "height": 740})
+    opened = context.new_page()
+    opened.goto(path.as_uri())
+    opened.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    yield opened
+    context.close()
+
+
+# A cell is reachable if it is in the viewport, or if its box scrolls to it and no ancestor cuts it off.
+UNREACHABLE = """(width) => [...document.querySelectorAll("td, th, dd, .verdict")].filter((cell) => {
+    const box = cell.getBoundingClientRect();
+    if (!box.width || !box.height || cell.closest(".hidden, thead")) return false;
+    const scroller = cell.closest(".scroll");
+    if (scroller && scroller.scrollWidth > scroller.clientWidth) {
+        const outer = scroller.getBoundingClientRect();
+        return getComputedStyle(scroller).overflowX !== "auto" || outer.left < 0 || outer.right > width;
+    }
+    return box.left < -0.5 || box.right > width + 0.5;
+}).map((cell) => cell.outerHTML.slice(0, 160))"""
+
+
+def test_no_page_scrolls_sideways_and_every_cell_is_reachable(page: Any) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    assert page.evaluate(UNREACHABLE, WIDTH) == []
+
+
+def test_a_value_is_not_broken_inside_a_number(page: Any) -> None:
+    """A cell that stacks has its value on one line, unless it is a text of several words."""
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll(".stack td > span:only-child")].filter((each) => {
+            const lines = new Set([...each.getClientRects()].map((box) => Math.round(box.top)));
+            return each.getClientRects().length && !each.textContent.trim().includes(" ") && (lines.size > 1
+                || each.getBoundingClientRect().height > 1.9 * parseFloat(getComputedStyle(each).lineHeight));
+        }).map((each) => each.parentElement.outerHTML)"""
+    )
+    assert broken == []
+
+
+def test_the_holdout_and_the_dsr_of_a_candidate_are_in_view_without_scrolling(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(make_research(), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": WIDTH, "height": 740})
+    opened.goto((tmp_path / "page.html").as_uri())
+    for label, text in (("Holdout", "passed, Sharpe ratio 0.8 over 59 bars"), ("DSR", "0.961")):
+        cells = opened.locator(f'.listed td[data-label="{label}"]').all()
+        assert len(cells) == 2
+        for cell in cells:
+            box = cell.locator("span").bounding_box()
+            assert cell.inner_text().strip().endswith(text)
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= WIDTH
+    opened.close()
