@@ -15,6 +15,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import checked_integer, checked_text, is_bool
+from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
@@ -52,15 +53,15 @@ def run_backtest(
 
     Args:
         dataset: The market.
-        agent_or_weights: A callable from observation to decision, the name of a baseline, or an array of target
-            weights: shape `(n_bars, n_symbols)`, signed fractions of NAV. Row k is decided at the close of bar k; NaN
-            holds; rows outside the window are ignored.
+        agent_or_weights: A callable from observation to decision; the name of a baseline; a `Strategy`, or a text such
+            as `trend:fast=20,slow=100`; a candidate's file; or an array of target weights: shape `(n_bars, n_symbols)`,
+            fractions of NAV. Row k is decided at the close of bar k; NaN holds; rows outside the window are ignored.
         window: Bars or dates `[start, end)`; by default all bars for an array.
         costs: Cost model; None for the defaults of `CostModel`.
         limits: Limits on decisions; None for the defaults of `Limits`.
         seed: Key of the slippage noise, which matters only if `slippage_jitter` is above 0, and of the baseline
             `random` if it is given by name.
-        lookback: Maximum number of closes per symbol in an observation.
+        lookback: Maximum number of closes per symbol in an observation. A strategy that needs more gets them.
         name: Name of the run in reports.
         fill_key: 32 secret bytes that key the slippage noise in place of `seed`; a record holds only their commitment.
         capture: True for a run with a `record`. A `RecordWriter` also writes it to its file, as the agent decides.
@@ -74,9 +75,15 @@ def run_backtest(
     """
     if is_weights(agent_or_weights):
         window = weights_window(window)
-    settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
-    agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
-    name = checked_text("name", name or name_of(agent))
+    maker = decision_maker_of(agent_or_weights, seed, lookback)
+    settings = settings_of(dataset, window, (costs, limits), seed, maker.lookback, fill_key)
+    name = checked_text("name", name or maker.name)
+    done = _executed(dataset, maker.input_over(dataset, settings["window"]), settings, name, capture)
+    done._strategy = definition_of(maker.agent)
+    return done
+
+
+def _executed(dataset: Dataset, agent: Any, settings: native.Settings, name: str, capture: bool | LineSink) -> Run:
     writer = capture if isinstance(capture, LineSink) else None
     if not is_bool(capture) and writer is None:
         raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
@@ -94,20 +101,6 @@ def run_backtest(
     else:
         core = native.run_weights(dataset._core, weight_table(dataset, agent), settings)
     return Run(dataset, core, settings, name)
-
-
-def is_weights(agent_or_weights: Any) -> bool:
-    """Return whether a decision maker is an array of weights, not an agent."""
-    return not (callable(agent_or_weights) or isinstance(agent_or_weights, (str, Baseline, TextAgent)))
-
-
-def name_of(agent: Any) -> str:
-    """Return the default name of an agent or of weights."""
-    if isinstance(agent, str):
-        return agent
-    if isinstance(agent, Baseline):
-        return agent.name
-    return str(getattr(agent, "__name__", type(agent).__name__)) if callable(agent) else "weights"
 
 
 def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: LineSink | None) -> Run:
@@ -158,6 +151,7 @@ class Run:
         self._faults = faults
         self._settings = settings
         self._record = record
+        self._strategy: Mapping[str, Any] | None = None
         self.dataset = dataset
         self.name = name
 
@@ -169,9 +163,13 @@ class Run:
             OpenOutcryError: the run was not made with `capture=True`.
         """
         if self._record is None:
-            message = "`record` needs a run with `capture=True`; received a run without"
-            raise refusal("argument_invalid", message)
+            raise refusal("argument_invalid", "`record` needs a run with `capture=True`; received a run without")
         return self._record
+
+    @property
+    def strategy(self) -> Mapping[str, Any] | None:
+        """Name and all parameters of a strategy of the library; None for other agents."""
+        return self._strategy
 
     @property
     def window(self) -> Window:
@@ -334,10 +332,12 @@ class Run:
         return caveats
 
     def __copy__(self) -> Run:
-        return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)
+        copied = Run.__new__(Run)
+        copied.__dict__ |= self.__dict__  # the core is immutable, and returned arrays are copies of it
+        return copied
 
     def __deepcopy__(self, memo: object) -> Run:
-        return self.__copy__()  # the core is immutable, and returned arrays are copies of it
+        return self.__copy__()
 
     def __reduce__(self) -> Any:
         hint = "return `run.nav`, `run.metrics`, `run.to_frame()` or `run.decisions` from a worker"

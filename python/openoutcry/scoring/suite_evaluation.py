@@ -18,7 +18,7 @@ from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.arguments import checked_integer
-from openoutcry.backtest.run import name_of
+from openoutcry.backtest.decision_makers import name_of
 from openoutcry.backtest.settings import settings_of
 from openoutcry.data.columns import known_periods
 from openoutcry.data.dataset import Dataset
