@@ -81,6 +81,19 @@ def candidate_name(found: CandidateFile) -> str:
     return f"{found.content['strategy']}:{params}"[: _MOST_NAME - len(end)] + end
 
 
+def library_agent(name: str, seed: int = 0) -> tuple[Baseline | Strategy, str]:
+    """Return the baseline or strategy of a name, and its name in records.
+
+    Raises:
+        OpenOutcryError: as `named_agent`; and `argument_invalid`: the name is that of a candidate that is code.
+    """
+    agent, shown_name, candidate = named_agent(name, seed)
+    if agent is None:
+        # Refuses code, and says how to run it.
+        agent = from_json(None if candidate is None else candidate.content)
+    return agent, shown_name
+
+
 class DecisionMaker(NamedTuple):
     """The resolved input of a backtest.
 
@@ -103,14 +116,11 @@ def decision_maker_of(agent_or_weights: Any, seed: int, lookback: int) -> Decisi
     """Return what a backtest runs for its argument.
 
     Raises:
-        OpenOutcryError: as `named_agent`; and `argument_invalid`: the name is that of a candidate that is code.
+        OpenOutcryError: as `library_agent`.
     """
     agent, name = agent_or_weights, ""
     if isinstance(agent, str):
-        agent, name, found = named_agent(agent, seed_of(seed))
-        if agent is None:
-            # Refuses code, and says how to run it.
-            from_json(None if found is None else found.content)
+        agent, name = library_agent(agent, seed_of(seed))
     if isinstance(agent, Strategy):
         lookback = max(lookback_of(lookback), agent.checked_lookback())
     return DecisionMaker(agent, name or name_of(agent), lookback)

@@ -17,6 +17,7 @@ from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import checked_integer, checked_text, is_bool
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.settings import settings_of
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.bar_counts import caveats_of
@@ -38,7 +39,7 @@ _RISKLESS = "its returns are constant, so the ratio measures the risk-free rate 
 
 def run_backtest(
     dataset: Dataset,
-    agent_or_weights: Agent | TextAgent | str | npt.ArrayLike,
+    agent_or_weights: Agent | TextAgent | Strategy | str | npt.ArrayLike,
     window: Window | tuple[Edge, Edge] | str | None = None,
     costs: CostModel | None = None,
     limits: Limits | None = None,
@@ -390,8 +391,8 @@ class Run:
         """
         from openoutcry.report.run_report import Origin, write_run_report
 
-        n_trials = checked_integer("n_trials", n_trials, 1, 2**53)
-        return write_run_report(self, path, n_trials, Origin(record=record, source=data))
+        origin = Origin(record=record, source=data)
+        return write_run_report(self, path, checked_integer("n_trials", n_trials, 1, 2**53), origin)
 
     def __repr__(self) -> str:
         outcome = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))

@@ -18,9 +18,9 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.agents.decision_codec import decision_text
 from openoutcry.arguments import checked_integer
+from openoutcry.backtest.decision_makers import is_weights
 from openoutcry.backtest.executors import Executor, Future, available_cpus, open_executor, progress_bar
 from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, grid_points
-from openoutcry.backtest.decision_makers import is_weights
 from openoutcry.backtest.run import Run, Series, run_backtest
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies.base import Strategy

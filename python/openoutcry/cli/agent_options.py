@@ -20,10 +20,14 @@ from openoutcry.harness.agent_lookup import is_process, public_name
 from openoutcry.untrusted.terminal import echo_error
 
 PANEL = "An agent that is a process or a server"
+CODE_PANEL = "A candidate that is code"
 
 _FAULTS_SHOWN = 5
 
-AGENT = "A baseline such as `momentum`, `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
+AGENT = (
+    "A baseline such as `momentum`; a strategy such as `trend` or `trend:fast=20,slow=100`; a candidate's file of "
+    "research; `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
+)
 ENV = typer.Option(
     None,
     help="Pass this environment variable to the agent, such as an API key; repeatable.",
@@ -54,6 +58,18 @@ ALLOW_NET = typer.Option(
     help="Allow outgoing connections from the sandbox; the record states it.",
     rich_help_panel=PANEL,
 )
+ALLOW_CODE = typer.Option(
+    False,
+    "--allow-code-gen",
+    help="Run a candidate that is code, in a sandbox of tier T2 or higher.",
+    rich_help_panel=CODE_PANEL,
+)
+UNSAFE = typer.Option(
+    False,
+    "--unsafe-no-isolation",
+    help="Run its code without a sandbox, with your rights; the record states tier T0.",
+    rich_help_panel=CODE_PANEL,
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,8 @@ class AgentOptions:
         allow_net: Allow outgoing connections.
         hidden: Files that the agent may not read.
         show: Receives the lines of its standard error.
+        allow_code: Allow a candidate that is code, in the sandbox.
+        unsafe_no_isolation: Allow it without a sandbox.
     """
 
     pass_on: Sequence[str]
@@ -77,6 +95,8 @@ class AgentOptions:
     allow_net: bool
     hidden: Sequence[Path]
     show: Callable[[str], Any]
+    allow_code: bool = False
+    unsafe_no_isolation: bool = False
 
     @property
     def bounds(self) -> Bounds:

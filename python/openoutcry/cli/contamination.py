@@ -10,11 +10,22 @@ from rich import box
 from rich.table import Table
 
 from openoutcry.arguments import is_url
-from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
+from openoutcry.cli.agent_options import (
+    AGENT,
+    ALLOW_CODE,
+    ALLOW_NET,
+    ENV,
+    SANDBOX,
+    START_TIMEOUT,
+    TIMEOUT,
+    UNSAFE,
+    AgentOptions,
+)
 from openoutcry.cli.hidden_paths import hidden_paths
-from openoutcry.cli.market_options import checked_picture_file, load_agent, open_dataset
+from openoutcry.cli.market_options import checked_picture_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.selected_agent import select_agent
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -66,6 +77,8 @@ def contamination(
     start_timeout: float = START_TIMEOUT,
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
+    allow_code_gen: bool = ALLOW_CODE,
+    unsafe_no_isolation: bool = UNSAFE,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Test whether an agent has memorized a market.
@@ -77,7 +90,8 @@ def contamination(
     """
     if picture is not None:
         checked_picture_file(picture)
-    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _on_stderr)
+    limits = env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _on_stderr
+    options = AgentOptions(*limits, allow_code_gen, unsafe_no_isolation)
     n_repeats = repeats if repeats is not None else 1 if is_url(agent) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})
@@ -111,9 +125,8 @@ def _verdict(agent: str, options: AgentOptions, market: Any, design: dict[str, A
     n_bars = sum(end - start - 1 for start, end in resolve_windows(dataset, chosen, planned.lookback))
     if n_bars < MIN_BARS:
         raise refusal("argument_invalid", f"at least {MIN_BARS} bars in total are required; received {n_bars}")
-    target = options.launcher(agent) if ":" in agent else agent
-    if isinstance(target, str):
-        load_agent(target, 0)
+    selected = select_agent(agent, 0, options)
+    target = selected.launcher() if selected.baseline is None else selected.name
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

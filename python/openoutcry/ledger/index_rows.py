@@ -133,14 +133,14 @@ _LONGEST_DEFINITION = 2000
 
 def aliased(row: RunRow) -> RunRow:
     """Return a row under the identity of its strategy with all parameters."""
-    text, *others = row.strategy
+    text = row.strategy[0]
     if '"strategy"' not in text or len(text) > _LONGEST_DEFINITION:
         return row
     try:
         sha, full = alias_of(row.strategy_sha, text)
     except UNREADABLE:
         return row
-    return row if sha == row.strategy_sha else row._replace(strategy_sha=sha, strategy=(full, *others))
+    return row if sha == row.strategy_sha else row._replace(strategy_sha=sha, strategy=(full, *row.strategy[1:]))
 
 
 def strategy_row(row: RunRow) -> tuple[Any, ...]:

@@ -113,7 +113,9 @@ class CandidateFile:
         name or for another period.
         """
         held = self.holdout()
-        is_same = self.is_own_market(dataset) or not set(dataset.symbols).isdisjoint(self.content["market"]["symbols"])
+        is_same = self.is_own_market(dataset) or not set(dataset.symbols).isdisjoint(
+            self.content["market"].get("symbols") or ()
+        )
         return held is not None and is_same and dates[0] <= held[1] + _DAY and held[0] <= dates[-1] + _DAY
 
     def is_own_market(self, dataset: Dataset) -> bool:

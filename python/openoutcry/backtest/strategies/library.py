@@ -34,7 +34,7 @@ def from_json(value: Any) -> Strategy:
         value: The object, or the content of a candidate's file.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the name is unknown, a parameter is invalid, or the candidate is code, which
+        OpenOutcryError: `argument_invalid`: the name is unknown, a parameter is invalid, or the candidate is code: it
             runs in the sandbox only.
     """
     if isinstance(value, Mapping) and "format" in value:
@@ -55,7 +55,7 @@ def _of_candidate(content: Mapping[str, Any]) -> dict[str, Any]:
         wanted = f"the `format` of a candidate must be {CANDIDATE_FORMAT}"
         raise refusal("argument_invalid", f"{wanted}; received {shown(content['format'])}")
     if "source" in content:
-        hint = "hint: `openoutcry.research.candidate_agents.load_candidate(path, allow_code=True)` runs it in the sandbox"
+        hint = "hint: `openoutcry.research.candidate_agents.load_candidate` runs it in the sandbox"
         raise refusal("argument_invalid", f"a candidate must be a library strategy; received code; {hint}")
     return {name: content[name] for name in ("strategy", "params") if name in content}
 

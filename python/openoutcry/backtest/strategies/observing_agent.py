@@ -29,9 +29,7 @@ class ObservingAgent:
         symbols: All symbols of the market, in market order; without them, those observed so far in order of appearance.
     """
 
-    def __init__(
-        self, decide: Callable[[Array], Array], lookback: int, name: str, symbols: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, decide: Callable[[Array], Array], lookback: int, name: str, symbols: Sequence[str] = ()) -> None:
         self.lookback = lookback
         self.__name__ = name
         self._decide = decide
