@@ -1,4 +1,4 @@
-"""What a backtest can run: a baseline, a strategy, a candidate, a callable or an array of weights."""
+"""What a backtest can run: names of agents, agents, strategies and weights."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ class NamedAgent(NamedTuple):
 
 
 def is_named_agent(name: str) -> bool:
-    """Return whether a name is that of a strategy or a candidate, or can only be that of a baseline."""
+    """Return whether a name is that of a baseline, a strategy or a candidate.
+
+    Every name without a colon is: nothing else has such a name."""
     return ":" not in name or is_strategy_text(name) or is_candidate_path(name)
 
 
 def named_agent(name: str, seed: int = 0) -> NamedAgent:
-    """Return the agent of a name: a baseline, a strategy, or the path of a candidate's file.
+    """Return the baseline, the strategy or the candidate of a name.
 
     A name of both a baseline and a strategy is the baseline; `momentum:` is the strategy with its default parameters.
 
@@ -75,7 +77,9 @@ def similar_name(name: str) -> str | None:
 
 
 def candidate_name(found: CandidateFile) -> str:
-    """Return the name of a candidate in records: strategy, parameters and the start of its digest."""
+    """Return the name of a candidate in records.
+
+    It holds strategy, parameters and the start of the digest of the file."""
     params = ",".join(f"{name}={value}" for name, value in found.content["params"].items())
     end = f" ({found.label})"
     return f"{found.content['strategy']}:{params}"[: _MOST_NAME - len(end)] + end
@@ -144,7 +148,7 @@ def name_of(agent: Any) -> str:
 
 
 def definition_of(agent: Any) -> Mapping[str, Any] | None:
-    """Return the JSON that determines the decisions of a strategy; None for other agents.
+    """Return the JSON that determines the decisions of a strategy, or None.
 
     The name of a class of the user does not determine its decisions.
     """

@@ -21,7 +21,7 @@ from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.bar_counts import caveats_of
-from openoutcry.data.columns import frozen, periods_text
+from openoutcry.data.columns import all_frozen, frozen, periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, weights_window
 from openoutcry.errors import refusal
@@ -97,8 +97,8 @@ def _executed(dataset: Dataset, agent: Any, settings: native.Settings, name: str
         captured = _captured(dataset, agent, settings, name, None)
         return Run(dataset, captured._core, settings, name, faults=captured.faults)
     elif callable(agent):
-        start = settings["window"][0]
-        core = call_agent(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
+        run, start = native.run_callable, settings["window"][0]
+        core = call_agent(dataset, start, agent, lambda decide: run(dataset._core, decide, settings))
     else:
         core = native.run_weights(dataset._core, weight_table(dataset, agent), settings)
     return Run(dataset, core, settings, name)
@@ -126,10 +126,6 @@ def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str
     if writer is not None:
         writer.add(RunRecord(record))
     return Run(dataset, core, settings, name, RunRecord(record))
-
-
-def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    return {name: frozen(values) for name, values in arrays.items()}
 
 
 class Run:
@@ -245,7 +241,7 @@ class Run:
             "shares": np.asarray(columns[2], dtype=np.float64),
             "price": np.asarray(columns[3], dtype=np.float64),
         }
-        return _frozen(trades)
+        return all_frozen(trades)
 
     @cached_property
     def costs(self) -> dict[str, Series]:
@@ -253,7 +249,7 @@ class Run:
 
         Shape `(n_bars - 1,)` each.
         """
-        return _frozen(self._core.costs)
+        return all_frozen(self._core.costs)
 
     @cached_property
     def gains(self) -> dict[str, Series]:
@@ -261,7 +257,7 @@ class Run:
 
         Keys: `interest`, `dividends`, `settlement`, `shortfall`; shape `(n_bars - 1,)` each.
         """
-        return _frozen(self._core.gains)
+        return all_frozen(self._core.gains)
 
     @cached_property
     def turnover(self) -> Series:

@@ -12,16 +12,11 @@ from rich.table import Table
 from openoutcry.arguments import is_url
 from openoutcry.cli.agent_options import (
     AGENT,
-    ALLOW_CODE,
-    ALLOW_NET,
-    ENV,
-    SANDBOX,
-    START_TIMEOUT,
-    TIMEOUT,
-    UNSAFE,
+    NO_VALUES,
     AgentOptions,
+    AgentValues,
+    runs_agents,
 )
-from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.market_options import checked_picture_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
@@ -53,6 +48,7 @@ one of the two effects, as for an agent without memorization that follows trends
 
 
 @reads_files
+@runs_agents
 def contamination(
     context: typer.Context,
     agent: str = typer.Option(..., help=AGENT),
@@ -72,13 +68,7 @@ def contamination(
     jobs: int = typer.Option(1, min=1, max=256, help="Parallel runs of a process or server."),
     picture: Path | None = typer.Option(None, help="Write a chart of the arms to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
-    env: list[str] | None = ENV,
-    timeout: float = TIMEOUT,
-    start_timeout: float = START_TIMEOUT,
-    sandbox: str = SANDBOX,
-    allow_net: bool = ALLOW_NET,
-    allow_code_gen: bool = ALLOW_CODE,
-    unsafe_no_isolation: bool = UNSAFE,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Test whether an agent has memorized a market.
@@ -90,8 +80,7 @@ def contamination(
     """
     if picture is not None:
         checked_picture_file(picture)
-    limits = env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _on_stderr
-    options = AgentOptions(*limits, allow_code_gen, unsafe_no_isolation)
+    options = values.options(context, _on_stderr)
     n_repeats = repeats if repeats is not None else 1 if is_url(agent) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})

@@ -66,7 +66,9 @@ class PlannedRun:
 
 
 def planned_run(agent: SelectedAgent, dataset: Dataset, window: str) -> PlannedRun:
-    """Return what is known of a run before it starts, such as whether it reads the holdout of its candidate."""
+    """Return what is known of a run before it starts.
+
+    This includes whether it reads the holdout of its candidate."""
     start, end = as_window(window).resolve(dataset, agent.lookback)
     dates, strategy, candidate = (dataset.dates[start], dataset.dates[end - 1]), agent.strategy, agent.candidate
     metadata = RunMetadata(description="" if strategy is None else type(strategy).describe())

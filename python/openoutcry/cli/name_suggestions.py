@@ -67,7 +67,7 @@ def suggested_name(name: str) -> str | None:
 
 
 def _similar_agent(name: str) -> str | None:
-    """Return the baseline or strategy with the most similar name, or a strategy with parameters."""
+    """Return the baseline or strategy with the most similar name."""
     head, colon, _ = name.partition(":")
     if colon and head in LIBRARY:
         return f"`{text_of_strategy(LIBRARY[head]())}`"

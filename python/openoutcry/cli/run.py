@@ -18,19 +18,13 @@ from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.backtest.strategies import LIBRARY, Strategy
 from openoutcry.cli.agent_options import (
     AGENT,
-    ALLOW_CODE,
-    ALLOW_NET,
-    ENV,
-    SANDBOX,
-    START_TIMEOUT,
-    TIMEOUT,
-    UNSAFE,
-    AgentOptions,
+    NO_VALUES,
+    AgentValues,
     exit_on_agent_fault,
     fault_summary,
+    runs_agents,
     show_first_faults,
 )
-from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.ledger_writes import (
     LEDGER,
     LEDGER_DIR,
@@ -57,7 +51,6 @@ from openoutcry.data.window import as_window
 from openoutcry.harness import SupervisedAgent
 from openoutcry.harness.agent_lookup import public_name
 from openoutcry.harness.process_privacy import private_process
-from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -103,24 +96,18 @@ def _limit(text: str) -> Any:
 
 
 @reads_files
+@runs_agents
 def run(
     context: typer.Context,
     source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=AGENTS),
     window: str = typer.Option(":", help=WINDOW),
     seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
-    allow_code_gen: bool = ALLOW_CODE,
-    unsafe_no_isolation: bool = UNSAFE,
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
     record: Path | None = typer.Option(None, help=RECORD),
     force: bool = typer.Option(False, "--force", help="Overwrite an existing record."),
     trials: int = typer.Option(0, min=0, help="Number of earlier trials on this market, stated in record and report."),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
-    env: list[str] | None = ENV,
-    timeout: float = TIMEOUT,
-    start_timeout: float = START_TIMEOUT,
-    sandbox: str = SANDBOX,
-    allow_net: bool = ALLOW_NET,
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
     slippage_jitter: float | None = _cost("Fraction of the half-spread that varies at random, 0 to 1."),
@@ -138,6 +125,7 @@ def run(
     ledger: bool | None = LEDGER,
     ledger_dir: Path | None = LEDGER_DIR,
     output_dir: Path | None = OUTPUT_DIR,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over a window of a market and print its metrics.
@@ -146,14 +134,13 @@ def run(
     server holds its positions.
     """
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
-    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
+    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "capital": capital}
+    costs |= {"slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
-    rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, reading)
-    limit = env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _echo_error
-    chosen = select_agent(agent, seed, AgentOptions(*limit, allow_code_gen, unsafe_no_isolation))
-    planned = planned_run(chosen, dataset, window)
+    chosen = select_agent(agent, seed, values.options(context, _echo_error))
+    rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window)
     _show_notices(chosen, planned, ledger)
     with recording((ledger, ledger_dir, output_dir), planned) as recorder:
         opening = _open_agent(chosen, dataset.symbols, _progress(dataset, window, chosen.lookback))
@@ -229,7 +216,7 @@ def _progress(dataset: Dataset, window: str, lookback: int) -> Iterator[Callable
 def _open_agent(
     chosen: SelectedAgent, symbols: Sequence[str], progress: AbstractContextManager[Callable[[], object]]
 ) -> Iterator[agents.Agent | agents.TextAgent | Strategy]:
-    """Yield the agent; start a program, connect to a server or start a worker for this run."""
+    """Yield the agent, which starts or connects for this run."""
     if not chosen.is_outside:
         # Only for these: nothing is imported from the working directory for an untrusted agent.
         with working_directory_modules():

@@ -20,7 +20,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import CallableAgent, Launcher
 from openoutcry.harness.agent_lookup import is_program_or_server, public_name
-from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
+from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.scoring.started_agents import strategy_launcher
 
 
@@ -73,7 +73,7 @@ class SelectedAgent:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Its identity in the ledger: name and all parameters of a strategy, else the name."""
+        """Its identity in the ledger: a strategy with all parameters, else the name."""
         found = definition_of(self.strategy)
         if found is not None:
             return dict(found)
@@ -125,9 +125,26 @@ class SelectedAgent:
             return load_agent(self.text, self.seed)
         return self.named.agent
 
+    def rules(self, costs: dict[str, Any], limits: dict[str, Any]) -> tuple[CostModel, Limits]:
+        """Return costs and limits: as stated, else as in research, else the defaults."""
+        if self.candidate is None:
+            return CostModel(**costs), Limits(**limits)
+        allow_short = limits.pop("allow_short")
+        known = self.candidate.rules("limits", limits, Limits().to_dict())
+        known["allow_short"] = allow_short and bool(known["allow_short"])
+        return CostModel(**self.candidate.rules("costs", costs, CostModel().to_dict())), Limits(**known)
+
     def notices(self, dataset: Dataset, dates: Sequence[str]) -> list[str]:
         """Return what a person should know about a run of a candidate."""
-        return [] if self.candidate is None else self.candidate.notices(dataset, dates)
+        if self.candidate is None:
+            return []
+        defaults = CostModel().to_dict() | Limits().to_dict()
+        own = self.candidate.rules("costs", {}, CostModel().to_dict()) | self.candidate.rules(
+            "limits", {}, Limits().to_dict()
+        )
+        changed = ", ".join(f"{name} {value}" for name, value in own.items() if value != defaults[name])
+        rules = [f"unless stated otherwise, costs and limits are those of the research: {changed}"] if changed else []
+        return rules + self.candidate.notices(dataset, dates)
 
 
 def select_agent(text: str, seed: int, options: AgentOptions) -> SelectedAgent:
@@ -152,7 +169,7 @@ def select_agent(text: str, seed: int, options: AgentOptions) -> SelectedAgent:
 
 
 def shared_name_remarks(name: str) -> list[str]:
-    """Return a remark on a baseline with the name of a strategy, which decides otherwise."""
+    """Return a remark on a baseline that has the name of a strategy."""
     if not (name in agents.NAMES and name in LIBRARY):
         return []
     text = text_of_strategy(LIBRARY[name]())
@@ -160,7 +177,7 @@ def shared_name_remarks(name: str) -> list[str]:
 
 
 def _check_options(options: AgentOptions) -> None:
-    """Refuse options of programs for a candidate: its sandbox has neither files nor network."""
+    """Refuse options of programs: the sandbox of code has no files and no network."""
     if options.sandbox != "auto" or options.allow_net or options.pass_on:
         wanted = "`--sandbox`, `--allow-net` and `--env` must be left out for a candidate"
         raise refusal("argument_invalid", f"{wanted}, which runs in the sandbox of generated code; received one")

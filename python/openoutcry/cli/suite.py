@@ -15,19 +15,13 @@ from rich.table import Table
 
 from openoutcry.cli.agent_options import (
     AGENT,
-    ALLOW_CODE,
-    ALLOW_NET,
-    ENV,
-    SANDBOX,
-    START_TIMEOUT,
-    TIMEOUT,
-    UNSAFE,
-    AgentOptions,
+    NO_VALUES,
+    AgentValues,
     exit_on_agent_fault,
     fault_summary,
+    runs_agents,
     show_first_faults,
 )
-from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.market_options import checked_output_file, checked_record_file, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
@@ -145,6 +139,7 @@ def seal(
 
 @app.command(epilog=RUN_EXAMPLES)
 @reads_files
+@runs_agents
 def run(
     context: typer.Context,
     source: str = SUITE,
@@ -158,13 +153,7 @@ def run(
     trials: int = typer.Option(0, min=0, help="Earlier trials on these markets that you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
-    env: list[str] | None = ENV,
-    timeout: float = TIMEOUT,
-    start_timeout: float = START_TIMEOUT,
-    sandbox: str = SANDBOX,
-    allow_net: bool = ALLOW_NET,
-    allow_code_gen: bool = ALLOW_CODE,
-    unsafe_no_isolation: bool = UNSAFE,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
@@ -184,8 +173,7 @@ def run(
         evaluation = open_evaluation(source, keys, data, reading)
         _check_output(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
-        limits = env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), show
-        chosen = select_agent(agent, seed, AgentOptions(*limits, allow_code_gen, unsafe_no_isolation))
+        chosen = select_agent(agent, seed, values.options(context, show))
         launched = chosen.baseline or chosen.launcher()
         for notice in _notices(chosen, evaluation):
             show(f"notice: {notice}")

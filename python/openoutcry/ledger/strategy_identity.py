@@ -28,7 +28,9 @@ def strategy_id(strategy: Mapping[str, Any]) -> str:
 
 
 def full_definition(strategy: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the definition of a library strategy with all parameters; others unchanged.
+    """Return the definition of a library strategy with all parameters.
+
+    Other definitions are returned unchanged.
 
     A run, a sweep and a trial of research therefore have one identity. `{"name": ...}` is not such a definition: it is
     a baseline, or a label of the user, which does not determine decisions.

@@ -137,7 +137,7 @@ class CodeStrategy(Strategy):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The hash of the source and all parameters, which determine the decisions; see `run_of` of the ledger."""
+        """Hash of the source and all parameters, which determine the decisions."""
         return {"normalised": self.checked.normalised, "fixed": dict(self.params)}
 
     def to_json(self) -> dict[str, Any]:

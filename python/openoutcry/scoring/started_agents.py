@@ -12,7 +12,9 @@ from openoutcry.harness import CallableAgent, Launcher, connect
 
 
 def started_agent(agent: Any) -> Any:
-    """Return the launcher of a name or a strategy; other agents, and names of baselines, unchanged.
+    """Return the launcher of a name or a strategy.
+
+    Other agents, and names of baselines, are returned unchanged.
 
     Args:
         agent: An agent, or its name: a baseline, a strategy such as `trend:fast=20,slow=100`, a candidate's file,
@@ -32,5 +34,5 @@ def started_agent(agent: Any) -> Any:
 
 
 def strategy_launcher(strategy: Strategy, name: str, symbols: Sequence[str] = ()) -> Launcher:
-    """Return the launcher of a strategy in this process; it stores the closes that observations do not show."""
+    """Return the launcher of a strategy in this process."""
     return CallableAgent(lambda: observing_agent(strategy, name, symbols), name)

@@ -41,7 +41,10 @@ def play(row: Row, policy: Policy, *, n_most: int | None = None) -> Outcome:
 
 
 def baseline(name: str, row: Row) -> Policy:
-    """Return one of `BASELINES`, any baseline of the package, a strategy or a candidate's file, for a row."""
+    """Return the policy of a name for a row.
+
+    The name is one of `BASELINES`, a baseline of the package, a strategy or a candidate's file.
+    """
     if name == "oracle":
         return oracle
     if name not in NAMES and is_named_agent(name) and name not in _NATIVE:
@@ -58,7 +61,7 @@ def baseline(name: str, row: Row) -> Policy:
 
 
 def _strategy_policy(name: str) -> Policy:
-    """Return the policy of a strategy or a candidate, with a new agent for each window."""
+    """Return the policy of a strategy, with a new agent for each window."""
     strategy, agent_name = library_agent(name)
     assert isinstance(strategy, Strategy), "a baseline is a policy of its own"
     sessions: dict[int, ObservingAgent] = {}

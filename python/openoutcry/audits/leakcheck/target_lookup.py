@@ -29,7 +29,9 @@ Function = Callable[..., Any]
 
 
 def load_target(name: str) -> Function:
-    """Import the callable at `module:function`, or return a function from a frame to the agent of a strategy.
+    """Import the callable at `module:function`, or return one that makes agents.
+
+    The agents are those of a strategy or of a candidate.
 
     Raises:
         OpenOutcryError: the module, callable or strategy does not exist. Other errors of the module propagate.

@@ -1,4 +1,4 @@
-"""The file that research writes for a candidate: what to run, and where it was researched."""
+"""A candidate's file of research: what to run, and where it was researched."""
 
 from __future__ import annotations
 
@@ -94,6 +94,25 @@ class CandidateFile:
         origin = self.content["provenance"]
         return {"digest": self.digest} | {name: origin.get(name) for name in ("session_id", "trial")}
 
+    def rules(self, kind: str, stated: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+        """Return costs or limits: the stated ones, else those of the research.
+
+        Args:
+            kind: `costs` or `limits`.
+            stated: Values by name; None is not stated.
+            defaults: Default of each name.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the file states no numbers.
+        """
+        own = self.content.get(kind, {})
+        if not isinstance(own, Mapping) or not all(
+            each is None or isinstance(each, (int, float)) for each in own.values()
+        ):
+            raise refusal("argument_invalid", f"`{kind}` of a candidate must be numbers; received {shown(own)}")
+        values = {name: own.get(name, default) for name, default in defaults.items()}
+        return values | {name: value for name, value in stated.items() if value is not None}
+
     def holdout(self) -> tuple[str, str] | None:
         """Return the first and last date of the holdout; None for a session without one.
 
@@ -124,7 +143,7 @@ class CandidateFile:
         return dataset.fingerprint in (market.get("fingerprint"), market.get("whole_fingerprint"))
 
     def notices(self, dataset: Dataset, dates: Sequence[str]) -> list[str]:
-        """Return what a person should know about a run of the candidate over dates of a market."""
+        """Return what a person should know about a run over dates of a market."""
         market, notices = self.content["market"], []
         if not self.is_own_market(dataset):
             origin = f"{market.get('name')}, {market.get('first')} .. {market.get('last')}"

@@ -26,7 +26,7 @@ LIBRARY: Mapping[str, type[Strategy]] = MappingProxyType({kind.NAME: kind for ki
 
 
 def from_json(value: Any) -> Strategy:
-    """Return the library strategy of a `Strategy.to_json` object, or of a candidate of research.
+    """Return the library strategy of a `Strategy.to_json` object or a candidate.
 
     Missing parameters take their defaults.
 

@@ -1,4 +1,4 @@
-"""A strategy as an agent that stores the closes which later observations no longer show."""
+"""A strategy as an agent that stores the closes it has observed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def observing_agent(strategy: Strategy, name: str, symbols: Sequence[str] = ()) 
 
 
 def _extended(stored: list[float], history: Sequence[float]) -> list[float]:
-    """Return stored closes with the last one of a history, or the history if it does not continue them.
+    """Return stored closes, continued by the last close of a history.
+
+    A history that does not continue them replaces them.
 
     A split divides all earlier closes of a history; the stored ones are divided by the same ratio.
     """

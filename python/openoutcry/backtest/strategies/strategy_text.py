@@ -19,9 +19,9 @@ _SIMILARITY = 0.6
 
 
 def is_strategy_text(text: str) -> bool:
-    """Return whether a text names a strategy: `NAME` of the library, `NAME:`, or `NAME:PARAM=VALUE,...`.
+    """Return whether a text is `NAME`, `NAME:` or `NAME:PARAM=VALUE,...`.
 
-    The name of a text with parameters may be unknown.
+    The first two need a name of the library; the name of a text with parameters may be unknown.
     """
     return text.removesuffix(":") in LIBRARY or _WITH_PARAMS.fullmatch(text) is not None
 
@@ -64,7 +64,7 @@ def _written(value: Any) -> str:
 
 
 def _value(name: str, spec: ParamRange, text: str) -> Any:
-    """Return a value with the type of its range; a text of another type is refused by its range."""
+    """Return a value with the type of its range, which refuses other texts."""
     if spec["type"] == "categorical":
         found: Any = next((each for each in spec["choices"] if _written(each) == text), text)
     else:
