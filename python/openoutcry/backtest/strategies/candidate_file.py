@@ -123,7 +123,7 @@ class CandidateFile:
             return None
         if isinstance(stated, Sequence) and len(stated) == 2:
             return str(stated[0]), str(stated[1])
-        return f"{market.get('last', '')}{_DAY}", _DAY
+        return f"{market.get('last', '')}{_DAY}{_DAY}", _DAY
 
     def reads_holdout(self, dataset: Dataset, dates: Sequence[str]) -> bool:
         """Return whether a run over dates reads the holdout of the candidate.
