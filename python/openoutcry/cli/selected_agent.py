@@ -115,9 +115,7 @@ class SelectedAgent:
         from openoutcry.research.code_loader import CodeStrategy
 
         assert isinstance(strategy, CodeStrategy), "code is loaded as such"
-        launcher = CodeCandidate(strategy, name, tuple(symbols))
-        launcher.check()
-        return launcher
+        return CodeCandidate(strategy, name, tuple(symbols))
 
     def in_process(self) -> agents.Agent | Strategy:
         """Return a baseline, a strategy or the callable at `module:function`."""

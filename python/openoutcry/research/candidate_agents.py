@@ -13,7 +13,6 @@ from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.backtest.strategies.observing_agent import ObservingAgent
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, Session
-from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.code_loader import CodeStrategy, load_strategy_from_code
 from openoutcry.research.sandboxed_worker import WorkerLimits
 
@@ -95,14 +94,14 @@ class CodeSession(Session):
         """Return the decision of the strategy.
 
         Raises:
-            AgentError: the worker died, timed out, or sent no valid weights.
+            AgentError: the worker died, timed out, or sent no valid weights; or the observation is invalid.
         """
         try:
             return decision_text(self._agent(json.loads(observation)))
         except AgentError:
             raise
-        except OpenOutcryError as error:
-            message = f"a strategy must answer with valid weights; received {error}"
+        except Exception as error:
+            message = f"a strategy must answer with valid weights; received {type(error).__name__}: {error}"
             raise AgentError("agent_died", message) from error
 
     def finish(self) -> None:
