@@ -56,7 +56,7 @@ LAYERS = {
     # The worker runs as a separate file, which needs only the standard library.
     "agents": _layer("agents agents.*", f"{BASE} data", by_name="agents.python_worker"),
     "records": _layer("records records.*", f"{BASE} untrusted", ""),
-    "backtest": _layer("backtest backtest.*", f"{BASE} data agents records", deferred="ray"),
+    "backtest": _layer("backtest backtest.*", f"{BASE} untrusted data agents records", deferred="ray"),
     # Learners.
     "gym": _layer(
         "gym gym.environment gym.vector gym.spaces gym.episodes gym.buffers gym.sub_environments vector",
@@ -233,6 +233,7 @@ DEFERRED = {
     **_deferred("cli.research_output", "research.*", _COMMAND),
     **_deferred("cli.run", "report.*", _COMMAND),
     **_deferred("cli.score", "report.*", _COMMAND),
+    **_deferred("cli.selected_agent", "research.*", _COMMAND),
     **_deferred("cli.version_info", "report.wasm_engine", _COMMAND),
     **_deferred("backtest.run", "report.run_report", "`Run.report` and `Run.plot` draw the run"),
     **_deferred("gym.environment", "report.charts.raster", "`render_mode='rgb_array'` draws a picture"),

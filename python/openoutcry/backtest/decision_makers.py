@@ -1,23 +1,160 @@
-"""Kinds and names of decision makers: agents, baselines and arrays of weights."""
+"""What a backtest can run: names of agents, agents, strategies and weights."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
-from openoutcry.agents import Baseline, TextAgent
+from openoutcry.agents import NAMES, Baseline, TextAgent
+from openoutcry.arguments import lookback_of, seed_of
+from openoutcry.backtest.strategies.base import Strategy
+from openoutcry.backtest.strategies.candidate_file import CandidateFile, is_candidate_path
+from openoutcry.backtest.strategies.library import LIBRARY, from_json
+from openoutcry.backtest.strategies.parameter_space import shown
+from openoutcry.backtest.strategies.strategy_text import is_strategy_text, strategy_of_text, text_of_strategy
+from openoutcry.data.dataset import Dataset
+from openoutcry.errors import refusal
 
-__all__ = ["is_weights", "name_of"]
+_MOST_NAME = 200
+_LONGEST_TYPO, _SIMILARITY = 40, 0.7
+
+
+class NamedAgent(NamedTuple):
+    """An agent of this package, selected by a name.
+
+    Attributes:
+        agent: A baseline or a strategy; None for a candidate that is code.
+        name: Its name in records and boards.
+        candidate: The candidate's file, if the name is that of one.
+    """
+
+    agent: Baseline | Strategy | None
+    name: str
+    candidate: CandidateFile | None = None
+
+
+def is_named_agent(name: str) -> bool:
+    """Return whether a name is that of a baseline, a strategy or a candidate.
+
+    Every name without a colon is: nothing else has such a name."""
+    return ":" not in name or is_strategy_text(name) or is_candidate_path(name)
+
+
+def named_agent(name: str, seed: int = 0) -> NamedAgent:
+    """Return the baseline, the strategy or the candidate of a name.
+
+    A name of both a baseline and a strategy is the baseline; `momentum:` is the strategy with its default parameters.
+
+    Args:
+        name: The name.
+        seed: Seed of the baseline `random`.
+
+    Raises:
+        OpenOutcryError: `unknown_agent`: there is no such agent or file. `argument_invalid`: a parameter or the file is
+            invalid.
+    """
+    if name not in NAMES and is_candidate_path(name):
+        found = CandidateFile.read(name)
+        strategy = None if found.source is not None else from_json(found.content)
+        return NamedAgent(strategy, candidate_name(found), found)
+    if name not in NAMES and (is_strategy_text(name) or name.partition(":")[0] in LIBRARY):
+        strategy = strategy_of_text(name)
+        return NamedAgent(strategy, text_of_strategy(strategy))
+    if name in NAMES:
+        return NamedAgent(Baseline(name, seed), name)
+    wanted = f"an agent must be one of {', '.join(NAMES)}, or a strategy: {', '.join(LIBRARY)}"
+    similar = similar_name(name)
+    hint = "" if similar is None else f"; hint: `{similar}`"
+    raise refusal("unknown_agent", f"{wanted}; received {shown(name)}{hint}")
+
+
+def similar_name(name: str) -> str | None:
+    """Return the baseline or strategy with the most similar name."""
+    known = [*NAMES, *LIBRARY]
+    similar = get_close_matches(name.lower(), known, 1, _SIMILARITY) if len(name) <= _LONGEST_TYPO else []
+    return similar[0] if similar else None
+
+
+def candidate_name(found: CandidateFile) -> str:
+    """Return the name of a candidate in records.
+
+    It holds strategy, parameters and the start of the digest of the file."""
+    params = ",".join(f"{name}={value}" for name, value in found.content["params"].items())
+    end = f" ({found.label})"
+    return f"{found.content['strategy']}:{params}"[: _MOST_NAME - len(end)] + end
+
+
+def library_agent(name: str, seed: int = 0) -> tuple[Baseline | Strategy, str]:
+    """Return the baseline or strategy of a name, and its name in records.
+
+    Raises:
+        OpenOutcryError: as `named_agent`; and `argument_invalid`: the name is that of a candidate that is code.
+    """
+    agent, shown_name, candidate = named_agent(name, seed)
+    if agent is None:
+        # Refuses code, and says how to run it.
+        agent = from_json(None if candidate is None else candidate.content)
+    return agent, shown_name
+
+
+class DecisionMaker(NamedTuple):
+    """The resolved input of a backtest.
+
+    Attributes:
+        agent: An agent, a strategy or weights.
+        name: Its default name.
+        lookback: Closes per symbol in an observation, at least those that a strategy needs.
+    """
+
+    agent: Any
+    name: str
+    lookback: int
+
+    def input_over(self, dataset: Dataset, window: tuple[int, int]) -> Any:
+        """Return the agent, or the weights of a strategy over a window."""
+        return self.agent.table(dataset, window[0], window[1] - 1) if isinstance(self.agent, Strategy) else self.agent
+
+
+def decision_maker_of(agent_or_weights: Any, seed: int, lookback: int) -> DecisionMaker:
+    """Return what a backtest runs for its argument.
+
+    Raises:
+        OpenOutcryError: as `library_agent`.
+    """
+    agent, name = agent_or_weights, ""
+    if isinstance(agent, str):
+        agent, name = library_agent(agent, seed_of(seed))
+    if isinstance(agent, Strategy):
+        lookback = max(lookback_of(lookback), agent.checked_lookback())
+    return DecisionMaker(agent, name or name_of(agent), lookback)
 
 
 def is_weights(agent_or_weights: Any) -> bool:
     """Return whether a decision maker is an array of weights, not an agent."""
-    return not (callable(agent_or_weights) or isinstance(agent_or_weights, (str, Baseline, TextAgent)))
+    is_agent = callable(agent_or_weights) or isinstance(agent_or_weights, (str, Baseline, Strategy, TextAgent))
+    return not is_agent
 
 
 def name_of(agent: Any) -> str:
     """Return the default name of an agent or of weights."""
     if isinstance(agent, str):
         return agent
+    if isinstance(agent, Strategy):
+        return text_of_strategy(agent)[:_MOST_NAME]
     if isinstance(agent, Baseline):
         return agent.name
     return str(getattr(agent, "__name__", type(agent).__name__)) if callable(agent) else "weights"
+
+
+def definition_of(agent: Any) -> Mapping[str, Any] | None:
+    """Return the JSON that determines the decisions of a strategy, or None.
+
+    The name of a class of the user does not determine its decisions.
+    """
+    if not isinstance(agent, Strategy):
+        return None
+    if LIBRARY.get(agent.name) is type(agent):
+        return agent.to_json()
+    definition: Mapping[str, Any] | None = getattr(agent, "definition", None)
+    return definition

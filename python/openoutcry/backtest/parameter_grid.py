@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
 from openoutcry.agents import Agent
+from openoutcry.backtest.strategies import Strategy, from_json
 from openoutcry.errors import refusal
 
 Params: TypeAlias = dict[str, Any]
-Item: TypeAlias = "Agent | str | npt.ArrayLike"
+Item: TypeAlias = "Agent | Strategy | str | npt.ArrayLike"
 Grid: TypeAlias = "Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
 
 
@@ -41,13 +43,20 @@ def grid_points(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] 
         make = None
     else:
         make = weights_or_agents
+        if isinstance(make, str):
+            make = partial(strategy_of_point, make)
         if not callable(make):
-            wanted = "`weights_or_agents` must be a callable that takes the params of a point"
+            wanted = "`weights_or_agents` must be a callable that takes the params of a point, or a strategy's name"
             raise refusal("argument_invalid", f"{wanted}; received {type(make).__name__}")
         points = [Point(params, name=", ".join(f"{key}={params[key]}" for key in params)) for params in _params(grid)]
     if not points:
         raise refusal("argument_invalid", "a sweep must have at least one point; received none")
     return make, points
+
+
+def strategy_of_point(name: str, **params: Any) -> Strategy:
+    """Return the library strategy of a point; missing parameters take their defaults."""
+    return from_json({"strategy": name, "params": params})
 
 
 def _params(grid: Any) -> list[Params]:

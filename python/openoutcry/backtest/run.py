@@ -15,13 +15,13 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import checked_integer, checked_text, is_bool
-from openoutcry.backtest.decision_makers import is_weights, name_of
+from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.fill_columns import fill_columns
+from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.settings import settings_of
-from openoutcry.backtest.unfilled_orders import unfilled_caveat
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.weights import weight_table
-from openoutcry.data.bar_counts import caveats_of
-from openoutcry.data.columns import frozen, periods_text
+from openoutcry.data.columns import all_frozen, frozen, periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, weights_window
 from openoutcry.errors import refusal
@@ -34,12 +34,10 @@ if TYPE_CHECKING:
 
 Series = npt.NDArray[np.float64]
 
-_RISKLESS = "its returns are constant, so the ratio measures the risk-free rate and not the agent"
-
 
 def run_backtest(
     dataset: Dataset,
-    agent_or_weights: Agent | TextAgent | str | npt.ArrayLike,
+    agent_or_weights: Agent | TextAgent | Strategy | str | npt.ArrayLike,
     window: Window | tuple[Edge, Edge] | str | None = None,
     costs: CostModel | None = None,
     limits: Limits | None = None,
@@ -54,15 +52,15 @@ def run_backtest(
 
     Args:
         dataset: The market.
-        agent_or_weights: A callable from observation to decision, the name of a baseline, or an array of target
-            weights: shape `(n_bars, n_symbols)`, signed fractions of NAV. Row k is decided at the close of bar k; NaN
-            holds; rows outside the window are ignored.
+        agent_or_weights: A callable from observation to decision; the name of a baseline; a `Strategy`, or a text such
+            as `trend:fast=20,slow=100`; a candidate's file; or an array of target weights: shape `(n_bars, n_symbols)`,
+            fractions of NAV. Row k is decided at the close of bar k; NaN holds; rows outside the window are ignored.
         window: Bars or dates `[start, end)`; by default all bars for an array.
         costs: Cost model; None for the defaults of `CostModel`.
         limits: Limits on decisions; None for the defaults of `Limits`.
         seed: Key of the slippage noise, which matters only if `slippage_jitter` is above 0, and of the baseline
             `random` if it is given by name.
-        lookback: Maximum number of closes per symbol in an observation.
+        lookback: Maximum number of closes per symbol in an observation. A strategy that needs more gets them.
         name: Name of the run in reports.
         fill_key: 32 secret bytes that key the slippage noise in place of `seed`; a record holds only their commitment.
         capture: True for a run with a `record`. A `RecordWriter` also writes it to its file, as the agent decides.
@@ -76,9 +74,15 @@ def run_backtest(
     """
     if is_weights(agent_or_weights):
         window = weights_window(window)
-    settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
-    agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
-    name = checked_text("name", name or name_of(agent))
+    maker = decision_maker_of(agent_or_weights, seed, lookback)
+    settings = settings_of(dataset, window, (costs, limits), seed, maker.lookback, fill_key)
+    name = checked_text("name", name or maker.name)
+    done = _executed(dataset, maker.input_over(dataset, settings["window"]), settings, name, capture)
+    done._strategy = definition_of(maker.agent)
+    return done
+
+
+def _executed(dataset: Dataset, agent: Any, settings: native.Settings, name: str, capture: bool | LineSink) -> Run:
     writer = capture if isinstance(capture, LineSink) else None
     if not is_bool(capture) and writer is None:
         raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
@@ -91,8 +95,8 @@ def run_backtest(
         captured = _captured(dataset, agent, settings, name, None)
         return Run(dataset, captured._core, settings, name, faults=captured.faults)
     elif callable(agent):
-        start = settings["window"][0]
-        core = call_agent(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
+        run, start = native.run_callable, settings["window"][0]
+        core = call_agent(dataset, start, agent, lambda decide: run(dataset._core, decide, settings))
     else:
         core = native.run_weights(dataset._core, weight_table(dataset, agent), settings)
     return Run(dataset, core, settings, name)
@@ -122,10 +126,6 @@ def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str
     return Run(dataset, core, settings, name, RunRecord(record))
 
 
-def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    return {name: frozen(values) for name, values in arrays.items()}
-
-
 class Run:
     """A finished backtest.
 
@@ -146,6 +146,7 @@ class Run:
         self._faults = faults
         self._settings = settings
         self._record = record
+        self._strategy: Mapping[str, Any] | None = None
         self.dataset = dataset
         self.name = name
 
@@ -157,9 +158,13 @@ class Run:
             OpenOutcryError: the run was not made with `capture=True`.
         """
         if self._record is None:
-            message = "`record` needs a run with `capture=True`; received a run without"
-            raise refusal("argument_invalid", message)
+            raise refusal("argument_invalid", "`record` needs a run with `capture=True`; received a run without")
         return self._record
+
+    @property
+    def strategy(self) -> Mapping[str, Any] | None:
+        """Name and all parameters of a strategy of the library; None for other agents."""
+        return self._strategy
 
     @property
     def window(self) -> Window:
@@ -224,7 +229,7 @@ class Run:
 
         Shares are signed, for a starting NAV of 1. The price includes slippage and impact.
         """
-        return _frozen(fill_columns(self._core.fills(), self.dataset))
+        return all_frozen(fill_columns(self._core.fills(), self.dataset))
 
     @cached_property
     def costs(self) -> dict[str, Series]:
@@ -232,7 +237,7 @@ class Run:
 
         Shape `(n_bars - 1,)` each.
         """
-        return _frozen(self._core.costs)
+        return all_frozen(self._core.costs)
 
     @cached_property
     def gains(self) -> dict[str, Series]:
@@ -240,7 +245,7 @@ class Run:
 
         Keys: `interest`, `dividends`, `settlement`, `shortfall`; shape `(n_bars - 1,)` each.
         """
-        return _frozen(self._core.gains)
+        return all_frozen(self._core.gains)
 
     @cached_property
     def turnover(self) -> Series:
@@ -305,17 +310,15 @@ class Run:
         Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
         If no order filled, or more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
         """
-        why = unfilled_caveat(self.dataset, self._settings["window"], self.events, lambda: self.event_counts["filled"])
-        caveats = ({"return": why} if why else {}) | caveats_of(self.dataset, self.dates, self.metrics["cagr"])
-        if native.is_riskless(self.returns):
-            caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
-        return caveats
+        return caveats_of_run(self, self._settings["window"])
 
     def __copy__(self) -> Run:
-        return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)
+        copied = Run.__new__(Run)
+        copied.__dict__ |= self.__dict__  # the core is immutable, and returned arrays are copies of it
+        return copied
 
     def __deepcopy__(self, memo: object) -> Run:
-        return self.__copy__()  # the core is immutable, and returned arrays are copies of it
+        return self.__copy__()
 
     def __reduce__(self) -> Any:
         hint = "return `run.nav`, `run.metrics`, `run.to_frame()` or `run.decisions` from a worker"

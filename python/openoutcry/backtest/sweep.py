@@ -23,6 +23,7 @@ from openoutcry.backtest.executors import Executor, Future, available_cpus, open
 from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, grid_points
 from openoutcry.backtest.run import Run, Series, run_backtest
 from openoutcry.backtest.settings import settings_of
+from openoutcry.backtest.strategies.base import Strategy
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, as_window, weights_window
@@ -35,7 +36,7 @@ _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
 
 def run_sweep(
     dataset: Dataset,
-    weights_or_agents: Callable[..., Item] | Sequence[Item],
+    weights_or_agents: Callable[..., Item] | Sequence[Item] | str,
     grid: Grid | None = None,
     *,
     window: Window | tuple[Edge, Edge] | str | None = None,
@@ -56,8 +57,8 @@ def run_sweep(
     Args:
         dataset: The market of every run.
         weights_or_agents: A function that takes the params of a point as keyword arguments and returns an array of
-            weights, an agent, or the name of a baseline, as `run_backtest` takes them. One thread calls it at a time.
-            Without a grid: a list of such items.
+            weights, an agent, a strategy or a name, as `run_backtest` takes them. One thread calls it at a time. Or the
+            name of a library strategy. Without a grid: a list of such items.
         grid: A dict of values by name, whose combinations are the points, the last name varying fastest; or a list of
             the params of each point.
         window: As in `run_backtest`, like the next four; by default all bars for arrays, not for agents. A sweep of
@@ -245,7 +246,7 @@ class _Job:
         """Return the run of an agent, or its picklable form in another process."""
         if self.in_process:
             return self.backtest(agent, name)
-        if isinstance(agent, (str, Baseline)):
+        if isinstance(agent, (str, Baseline, Strategy)):
             run = self.backtest(agent, name)
             return _RemoteRun(agent, run.nav, run.name)
         texts: list[str] = []

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
+from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.name_suggestions import suggesting_names
 from openoutcry.cli.sandbox import open_sandbox
 from openoutcry.errors import refusal
@@ -20,10 +23,14 @@ from openoutcry.harness.agent_lookup import is_process, public_name
 from openoutcry.untrusted.terminal import echo_error
 
 PANEL = "An agent that is a process or a server"
+CODE_PANEL = "A candidate that is code"
 
 _FAULTS_SHOWN = 5
 
-AGENT = "A baseline such as `momentum`, `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
+AGENT = (
+    "A baseline such as `momentum`; a strategy such as `trend` or `trend:fast=20,slow=100`; a candidate's file of "
+    "research; `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
+)
 ENV = typer.Option(
     None,
     help="Pass this environment variable to the agent, such as an API key; repeatable.",
@@ -54,6 +61,18 @@ ALLOW_NET = typer.Option(
     help="Allow outgoing connections from the sandbox; the record states it.",
     rich_help_panel=PANEL,
 )
+ALLOW_CODE = typer.Option(
+    False,
+    "--allow-code-gen",
+    help="Run a candidate that is code, in a sandbox of tier T2 or higher.",
+    rich_help_panel=CODE_PANEL,
+)
+UNSAFE = typer.Option(
+    False,
+    "--unsafe-no-isolation",
+    help="Run its code without a sandbox, with your rights; the record states tier T0.",
+    rich_help_panel=CODE_PANEL,
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,8 @@ class AgentOptions:
         allow_net: Allow outgoing connections.
         hidden: Files that the agent may not read.
         show: Receives the lines of its standard error.
+        allow_code: Allow a candidate that is code, in the sandbox.
+        unsafe_no_isolation: Allow it without a sandbox.
     """
 
     pass_on: Sequence[str]
@@ -77,6 +98,8 @@ class AgentOptions:
     allow_net: bool
     hidden: Sequence[Path]
     show: Callable[[str], Any]
+    allow_code: bool = False
+    unsafe_no_isolation: bool = False
 
     @property
     def bounds(self) -> Bounds:
@@ -104,6 +127,58 @@ class AgentOptions:
             agent = connect(name, pass_on=pass_on, bounds=self.bounds, show=self.show, sandbox=opened)
         agent.check()
         return agent
+
+
+class AgentValues(NamedTuple):
+    """Values of the options of agents on a command line."""
+
+    env: list[str] | None
+    timeout: float
+    start_timeout: float
+    sandbox: str
+    allow_net: bool
+    allow_code_gen: bool
+    unsafe_no_isolation: bool
+
+    def options(self, context: typer.Context, show: Callable[[str], Any]) -> AgentOptions:
+        """Return the options of an agent, from which the files of the command are hidden."""
+        times, hidden = (self.timeout, self.start_timeout), hidden_paths(context)
+        code = self.allow_code_gen, self.unsafe_no_isolation
+        return AgentOptions(self.env or (), *times, self.sandbox, self.allow_net, hidden, show, *code)
+
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "env": (list[str] | None, ENV),
+    "timeout": (float, TIMEOUT),
+    "start_timeout": (float, START_TIMEOUT),
+    "sandbox": (str, SANDBOX),
+    "allow_net": (bool, ALLOW_NET),
+    "allow_code_gen": (bool, ALLOW_CODE),
+    "unsafe_no_isolation": (bool, UNSAFE),
+}
+NO_VALUES: Any = None
+"""Default of the parameter `values` of a command, which `runs_agents` passes."""
+
+
+def runs_agents(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of agents to a command, which receives them as `values`."""
+    own = inspect.signature(command, eval_str=True)
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        values = AgentValues(**{name: given.pop(name) for name in _OPTIONS})
+        command(**given, values=values)
+
+    kept = [each for name, each in own.parameters.items() if name != "values"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
+        for name, (kind, option) in _OPTIONS.items()
+    ]
+    shown: Any = with_options
+    # Typer reads both.
+    shown.__signature__ = own.replace(parameters=[*kept, *added])
+    shown.__annotations__ = {each.name: each.annotation for each in (*kept, *added)}
+    return with_options
 
 
 @contextmanager

@@ -12,17 +12,21 @@ import typer
 from rich.text import Text
 
 from openoutcry.cli.agent_options import (
+    AGENT,
+    ALLOW_CODE,
     ALLOW_NET,
     ENV,
     SANDBOX,
     START_TIMEOUT,
+    UNSAFE,
     AgentOptions,
     above_zero,
     exit_on_agent_fault,
 )
 from openoutcry.cli.hidden_paths import hidden_paths
-from openoutcry.cli.market_options import checked_output_file, load_agent, public_key_of
+from openoutcry.cli.market_options import checked_output_file, public_key_of
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.selected_agent import select_agent
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError
 from openoutcry.harness.process_privacy import private_process
@@ -51,7 +55,6 @@ agent conforms. 1: it does not; the output shows the first failed check with the
 of an agent that exited before its first observation. 2: the agent does not exist, its URL is unreachable, this machine
 cannot start it, or the input was refused.
 """
-AGENT = "`cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT`, `module:function`, or a baseline."
 REPORTS = "Reports"
 _KEY_BYTES = 100
 SEED = typer.Option(
@@ -92,6 +95,8 @@ def conformance(
     env: list[str] | None = ENV,
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
+    allow_code_gen: bool = ALLOW_CODE,
+    unsafe_no_isolation: bool = UNSAFE,
     report: Path | None = typer.Option(None, help="Write the report to this file, as JSON.", rich_help_panel=REPORTS),
     private_key: Path | None = _PRIVATE_KEY,
     verify: Path | None = typer.Option(
@@ -118,7 +123,8 @@ def conformance(
         checked_output_file(report, "--report")
     hidden = hidden_paths(context)
     # A failure shows the standard error of the agent.
-    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, lambda text: None)
+    limits = env or (), timeout, start_timeout, sandbox, allow_net, hidden, lambda text: None
+    options = AgentOptions(*limits, allow_code_gen, unsafe_no_isolation)
     console = Console(quiet=as_json)
     with private_process():
         report_found = _examine(name, options, console, deterministic=deterministic, seed=seed)
@@ -153,15 +159,16 @@ def _examine(agent: str, options: AgentOptions, console: Console, *, determinist
 
 
 def _launcher(agent: str, options: AgentOptions) -> Launcher:
-    if ":" in agent:
-        try:
-            return options.launcher(agent)
-        except AgentError as error:
-            _show_stderr(error.stderr)
-            raise
-    from openoutcry.harness.conformance import launcher_of
+    chosen = select_agent(agent, 0, options)
+    if chosen.baseline is not None:
+        from openoutcry.harness.conformance import launcher_of
 
-    return launcher_of(load_agent(agent, 0), agent, options.bounds)
+        return launcher_of(chosen.baseline, chosen.name, options.bounds)
+    try:
+        return chosen.launcher()
+    except AgentError as error:
+        _show_stderr(error.stderr)
+        raise
 
 
 def _show_stderr(text: str) -> None:

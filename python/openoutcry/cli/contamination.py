@@ -10,11 +10,17 @@ from rich import box
 from rich.table import Table
 
 from openoutcry.arguments import is_url
-from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
-from openoutcry.cli.hidden_paths import hidden_paths
-from openoutcry.cli.market_options import checked_picture_file, load_agent, open_dataset
+from openoutcry.cli.agent_options import (
+    AGENT,
+    NO_VALUES,
+    AgentOptions,
+    AgentValues,
+    runs_agents,
+)
+from openoutcry.cli.market_options import checked_picture_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.selected_agent import select_agent
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -42,6 +48,7 @@ one of the two effects, as for an agent without memorization that follows trends
 
 
 @reads_files
+@runs_agents
 def contamination(
     context: typer.Context,
     agent: str = typer.Option(..., help=AGENT),
@@ -61,11 +68,7 @@ def contamination(
     jobs: int = typer.Option(1, min=1, max=256, help="Parallel runs of a process or server."),
     picture: Path | None = typer.Option(None, help="Write a chart of the arms to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
-    env: list[str] | None = ENV,
-    timeout: float = TIMEOUT,
-    start_timeout: float = START_TIMEOUT,
-    sandbox: str = SANDBOX,
-    allow_net: bool = ALLOW_NET,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Test whether an agent has memorized a market.
@@ -77,7 +80,7 @@ def contamination(
     """
     if picture is not None:
         checked_picture_file(picture)
-    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _on_stderr)
+    options = values.options(context, _on_stderr)
     n_repeats = repeats if repeats is not None else 1 if is_url(agent) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})
@@ -111,9 +114,8 @@ def _verdict(agent: str, options: AgentOptions, market: Any, design: dict[str, A
     n_bars = sum(end - start - 1 for start, end in resolve_windows(dataset, chosen, planned.lookback))
     if n_bars < MIN_BARS:
         raise refusal("argument_invalid", f"at least {MIN_BARS} bars in total are required; received {n_bars}")
-    target = options.launcher(agent) if ":" in agent else agent
-    if isinstance(target, str):
-        load_agent(target, 0)
+    selected = select_agent(agent, 0, options)
+    target = selected.launcher() if selected.baseline is None else selected.name
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:

@@ -35,6 +35,8 @@ EXAMPLES = """
 
 `openoutcry leakcheck my_agent:decide --data ecb-fx --json`
 
+`openoutcry leakcheck trend:fast=20,slow=100 --data ecb-fx`
+
 `openoutcry leakcheck my_features:build --without nan` for a target that does not support NaN
 
 **Exit codes** 0: no look-ahead. 1: a column looks ahead. 2: the target could not be checked: it raises on the unchanged
@@ -42,13 +44,17 @@ data or on one perturbation at every cut, ends the process, is not deterministic
 rows that cannot be aligned with the input.
 """
 
+TARGET = (
+    "`module:function`: f(frame) -> frame or Env, or f(observation) -> decision; a strategy such as "
+    "`trend:fast=20,slow=100`, or a candidate's file."
+)
 # Files that are read with all of their columns.
 _TABLES = (".csv", ".parquet")
 
 
 @reads_files
 def leakcheck(
-    target: str = typer.Argument(help="`module:function`: f(frame) -> frame or Env, or f(observation) -> decision."),
+    target: str = typer.Argument(help=TARGET),
     source: str | None = typer.Option(None, "--data", help="A CSV or Parquet file, or a bundled market."),
     kind: str | None = typer.Option(None, help="`pipeline`, `env` or `agent`; guessed by default."),
     frame: str | None = typer.Option(None, help="`pandas` (the default), `polars` or `numpy`."),

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from openoutcry.backtest.run import Run
+from openoutcry.cli.selected_agent import SelectedAgent
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
-from openoutcry.ledger import Ledger, append_view, failed_run, run_of
-from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
+from openoutcry.ledger import Ledger, RunMetadata, append_view, failed_run, run_of
 from openoutcry.records.chained_log import now
 
 _PANEL = "Ledger"
-LEDGER = typer.Option(False, "--ledger/--no-ledger", help="Record this run in the ledger.", rich_help_panel=_PANEL)
+LEDGER = typer.Option(
+    None,
+    "--ledger/--no-ledger",
+    help="Record this run in the ledger. By default, only a run of a candidate that reads its holdout.",
+    show_default=False,
+    rich_help_panel=_PANEL,
+)
 LEDGER_DIR = typer.Option(
     None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder.", rich_help_panel=_PANEL
 )
@@ -42,13 +48,49 @@ class RecordedRun:
         return f"ledger: recorded {self.run_id}, a {kind}; trials on this market and its copies: {self.n_trials:,}"
 
 
+@dataclass(frozen=True)
+class PlannedRun:
+    """What is known of a run before it starts.
+
+    Attributes:
+        dataset: The market.
+        dates: First and last date of its window.
+        strategy: Identity of the agent.
+        metadata: Metadata of the run.
+    """
+
+    dataset: Dataset
+    dates: tuple[str, str]
+    strategy: Mapping[str, Any]
+    metadata: RunMetadata
+
+
+def planned_run(agent: SelectedAgent, dataset: Dataset, window: str) -> PlannedRun:
+    """Return what is known of a run before it starts.
+
+    This includes whether it reads the holdout of its candidate."""
+    start, end = as_window(window).resolve(dataset, agent.lookback)
+    dates, strategy, candidate = (dataset.dates[start], dataset.dates[end - 1]), agent.strategy, agent.candidate
+    metadata = RunMetadata(description="" if strategy is None else type(strategy).describe())
+    if candidate is not None:
+        metadata = replace(
+            metadata,
+            source=candidate.source,
+            isolation=getattr(strategy, "isolation", None),
+            holdout_touched=candidate.reads_holdout(dataset, dates),
+            notes={"candidate": candidate.provenance},
+        )
+    return PlannedRun(dataset, dates, agent.definition, metadata)
+
+
 class RunRecorder:
     """Records one run in a ledger; does nothing without a ledger."""
 
-    def __init__(self, ledger: Ledger | None, output_dir: Path | None, strategy: dict[str, Any]) -> None:
+    def __init__(self, ledger: Ledger | None, output_dir: Path | None, planned: PlannedRun) -> None:
         self._ledger = ledger
         self._output_dir = output_dir
-        self._strategy = strategy
+        self.planned = planned
+        """What was known of the run before it started."""
         self.recorded: RecordedRun | None = None
         """The recorded run, if any."""
 
@@ -56,7 +98,7 @@ class RunRecorder:
         """Record a finished run and return it."""
         if self._ledger is None:
             return done
-        ledger_run = run_of(done, self._strategy)
+        ledger_run = run_of(done, self.planned.strategy, self.planned.metadata)
         is_known = self._ledger.known(ledger_run.trial) is not None
         self._ledger.add([ledger_run])
         if self._output_dir is not None:
@@ -64,39 +106,37 @@ class RunRecorder:
         self.recorded = RecordedRun(ledger_run.run_id, self._ledger.count(ledger_run.market).n, is_known)
         return done
 
-    def record_failure(self, dataset: Dataset, window: str, error: BaseException) -> None:
+    def record_failure(self, error: BaseException) -> None:
         """Record a run that failed with an error of the agent."""
         if self._ledger is not None:
-            start, end = as_window(window).resolve(dataset, DEFAULT_LOOKBACK)
-            dates = dataset.dates[start], dataset.dates[end - 1]
-            self._ledger.add([failed_run(dataset, dates, self._strategy, error)])
+            planned = self.planned
+            self._ledger.add([failed_run(planned.dataset, planned.dates, planned.strategy, error, planned.metadata)])
 
 
 @contextmanager
-def recording(
-    options: tuple[bool, Path | None, Path | None], market: tuple[Dataset, str], agent: tuple[str, int]
-) -> Iterator[RunRecorder]:
+def recording(options: tuple[bool | None, Path | None, Path | None], planned: PlannedRun) -> Iterator[RunRecorder]:
     """Yield a recorder of a run; an error of the agent is recorded as a failed run.
+
+    A run that reads the holdout of its candidate is recorded unless the user refuses: later sessions must know of it.
 
     Args:
         options: `--ledger`, `--ledger-dir` and `--output-dir`.
-        market: The market, and the window option.
-        agent: Name and seed of the agent.
+        planned: The run.
     """
-    is_enabled, folder, output_dir = options
+    stated, folder, output_dir = options
+    is_enabled = planned.metadata.holdout_touched if stated is None else stated
     for name, value in (("--ledger-dir", folder), ("--output-dir", output_dir)):
         if value is not None and not is_enabled:
             raise refusal("argument_invalid", f"`{name}` requires `--ledger`; received `{name}` without it")
-    strategy: dict[str, Any] = {"name": agent[0]} | ({"seed": str(agent[1])} if agent[0] == "random" else {})
     if not is_enabled:
-        yield RunRecorder(None, None, strategy)
+        yield RunRecorder(None, None, planned)
         return
     with Ledger(folder) as ledger:
-        recorder = RunRecorder(ledger, output_dir, strategy)
+        recorder = RunRecorder(ledger, output_dir, planned)
         try:
             yield recorder
         except typer.Exit as ended:
             # An error of the agent exits with a cause; a refusal before the run has none and is not recorded.
             if ended.__cause__ is not None:
-                recorder.record_failure(*market, ended.__cause__)
+                recorder.record_failure(ended.__cause__)
             raise

@@ -7,11 +7,13 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 
 from openoutcry import agents
 from openoutcry.arguments import is_url
+from openoutcry.backtest.decision_makers import similar_name
+from openoutcry.backtest.strategies import LIBRARY
+from openoutcry.backtest.strategies.strategy_text import text_of_strategy
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_lookup import public_name
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -25,7 +27,6 @@ _INTERPRETERS = {
     ".rb": "ruby",
     ".pl": "perl",
 }
-_SIMILARITY, _LONGEST_BASELINE = 0.7, 40
 
 
 @contextmanager
@@ -45,11 +46,11 @@ def suggested_name(name: str) -> str | None:
     """Return a suggestion for an unknown agent name; None without one.
 
     Suggestions cover a file or command without `cmd:`, a module without its function, a file instead of a module, a
-    server without `http://`, and a misspelled baseline.
+    server without `http://`, and a misspelled baseline or strategy.
     """
     if name.startswith("cmd:"):
         return _suggested_command(name.removeprefix("cmd:"))
-    if name in agents.NAMES or is_url(name):
+    if name in agents.NAMES or name in LIBRARY or is_url(name):
         return None
     host, colon, port = name.rpartition(":")
     if colon and port.isdecimal() and not any(map(str.isspace, host)) and not _is_file(name):
@@ -62,13 +63,16 @@ def suggested_name(name: str) -> str | None:
         is_command = shutil.which(words[0]) is not None or any(_is_file(word) for word in words)
         return f'`"{public_name(f"cmd:{name}")}"`' if is_command else None
     path, _, function = (name, "", "") if _is_file(name) else name.partition(":")
-    return (_suggested_for_file(path, function) if words else None) or _similar_baseline(name)
+    return (_suggested_for_file(path, function) if words else None) or _similar_agent(name)
 
 
-def _similar_baseline(name: str) -> str | None:
-    """Return the baseline with the most similar name."""
-    similar = get_close_matches(name.lower(), agents.NAMES, 1, _SIMILARITY) if len(name) <= _LONGEST_BASELINE else []
-    return f"`{similar[0]}`" if similar else None
+def _similar_agent(name: str) -> str | None:
+    """Return the baseline or strategy with the most similar name."""
+    head, colon, _ = name.partition(":")
+    if colon and head in LIBRARY:
+        return f"`{text_of_strategy(LIBRARY[head]())}`"
+    similar = similar_name(name)
+    return None if similar is None else f"`{similar}`"
 
 
 def _missing_program(name: str) -> str | None:

@@ -15,38 +15,42 @@ import typer
 
 from openoutcry import agents
 from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.strategies import LIBRARY, Strategy
 from openoutcry.cli.agent_options import (
     AGENT,
-    ALLOW_NET,
-    ENV,
-    SANDBOX,
-    START_TIMEOUT,
-    TIMEOUT,
-    AgentOptions,
+    NO_VALUES,
+    AgentValues,
     exit_on_agent_fault,
     fault_summary,
+    runs_agents,
     show_first_faults,
 )
-from openoutcry.cli.hidden_paths import hidden_paths
-from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, RecordedRun, recording
+from openoutcry.cli.ledger_writes import (
+    LEDGER,
+    LEDGER_DIR,
+    OUTPUT_DIR,
+    PlannedRun,
+    RunRecorder,
+    planned_run,
+    recording,
+)
 from openoutcry.cli.market_options import (
     checked_output_file,
     checked_record_file,
     is_streamed,
-    load_agent,
     open_dataset,
     record_writer_for,
     working_directory_modules,
 )
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.run_table import LEGEND, metrics_table
+from openoutcry.cli.selected_agent import SelectedAgent, select_agent, shared_name_remarks
 from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness import SupervisedAgent
-from openoutcry.harness.agent_lookup import is_program_or_server, public_name
+from openoutcry.harness.agent_lookup import public_name
 from openoutcry.harness.process_privacy import private_process
-from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -56,6 +60,10 @@ EXAMPLES = """
 **Examples**
 
 `openoutcry run --data ecb-fx --agent momentum`
+
+`openoutcry run --data ecb-fx --agent trend:fast=20,slow=100` (a strategy of the library, with its parameters)
+
+`openoutcry run --data ecb-fx --agent research/candidates/1b2c3d4e-1-trend.json` (what `research` found)
 
 `openoutcry run --data prices.csv --agent my_agent:decide --window 2010-01-01:2020-01-01 --report run.html`
 
@@ -71,6 +79,7 @@ EXAMPLES = """
 """
 
 
+AGENTS = f"{AGENT} Baselines: {', '.join(agents.NAMES)}. Strategies: {', '.join(LIBRARY)}."
 # The negation of `--long-only`; hidden from the help.
 ALLOW_SHORT = typer.Option(True, "--allow-short/--no-allow-short", hidden=True)
 WINDOW = "`START:END`, bar indices or ISO dates; END is excluded. Indices like years need a plus: `+2010:+2012`."
@@ -87,10 +96,11 @@ def _limit(text: str) -> Any:
 
 
 @reads_files
+@runs_agents
 def run(
     context: typer.Context,
     source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
-    agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines: {', '.join(agents.NAMES)}."),
+    agent: str = typer.Option("buy-and-hold", help=AGENTS),
     window: str = typer.Option(":", help=WINDOW),
     seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
@@ -98,11 +108,6 @@ def run(
     force: bool = typer.Option(False, "--force", help="Overwrite an existing record."),
     trials: int = typer.Option(0, min=0, help="Number of earlier trials on this market, stated in record and report."),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
-    env: list[str] | None = ENV,
-    timeout: float = TIMEOUT,
-    start_timeout: float = START_TIMEOUT,
-    sandbox: str = SANDBOX,
-    allow_net: bool = ALLOW_NET,
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
     slippage_jitter: float | None = _cost("Fraction of the half-spread that varies at random, 0 to 1."),
@@ -117,9 +122,10 @@ def run(
     maintenance_margin: float | None = _limit("NAV over gross exposure below which all positions are liquidated."),
     long_only: bool = typer.Option(False, "--long-only", help="Do not allow weights below 0.", rich_help_panel=LIMITS),
     allow_short: bool = ALLOW_SHORT,
-    ledger: bool = LEDGER,
+    ledger: bool | None = LEDGER,
     ledger_dir: Path | None = LEDGER_DIR,
     output_dir: Path | None = OUTPUT_DIR,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over a window of a market and print its metrics.
@@ -128,19 +134,22 @@ def run(
     server holds its positions.
     """
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
-    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
+    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "capital": capital}
+    costs |= {"slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
-    rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, reading)
-    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), _echo_error)
-    name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
-    with recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed)) as recorder:
-        with opening as opened, _record_file((record, report), name, trials, force) as captured:
-            done = run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured)
+    chosen = select_agent(agent, seed, values.options(context, _echo_error))
+    rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window)
+    _show_notices(chosen, planned, ledger)
+    with recording((ledger, ledger_dir, output_dir), planned) as recorder:
+        opening = _open_agent(chosen, dataset.symbols, _progress(dataset, window, chosen.lookback))
+        with opening as opened, _record_file((record, report), chosen.name, trials, force) as captured:
+            shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
+            done = run_backtest(dataset, opened, window, *rules, seed, capture=captured, **shown)
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, (record, report), trials, (source, reading))
-    _print_run(done, report, as_json, recorder.recorded)
+    _print_run(done, report, as_json, recorder)
 
 
 def _echo_error(text: str) -> None:
@@ -191,9 +200,9 @@ def _public_words(words: Sequence[str]) -> Iterator[str]:
 
 
 @contextmanager
-def _progress(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
+def _progress(dataset: Dataset, window: str, lookback: int) -> Iterator[Callable[[], object]]:
     """Yield a function that advances the progress bar by one decision."""
-    start, end = as_window(window).resolve(dataset, DEFAULT_LOOKBACK)
+    start, end = as_window(window).resolve(dataset, lookback)
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda: None
@@ -205,19 +214,19 @@ def _progress(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
 
 @contextmanager
 def _open_agent(
-    name: str, seed: int, options: AgentOptions, progress: AbstractContextManager[Callable[[], object]]
-) -> Iterator[agents.Agent | agents.TextAgent]:
-    """Yield the agent; start a program or connect to a server for this run."""
-    if not is_program_or_server(name):
+    chosen: SelectedAgent, symbols: Sequence[str], progress: AbstractContextManager[Callable[[], object]]
+) -> Iterator[agents.Agent | agents.TextAgent | Strategy]:
+    """Yield the agent, which starts or connects for this run."""
+    if not chosen.is_outside:
         # Only for these: nothing is imported from the working directory for an untrusted agent.
         with working_directory_modules():
-            agent = load_agent(name, seed)
+            agent = chosen.in_process()
         with progress as count:
             watched = _WatchedAgent(agent, count)
             with watched.exit_on_error():
                 yield watched.agent
         return
-    show = show_first_faults(options.show)
+    show = show_first_faults(chosen.options.show)
 
     def on_fault(fault: object, step: int) -> None:
         show(f"held: {fault}; in decision {step}")
@@ -225,10 +234,19 @@ def _open_agent(
     with (
         exit_on_agent_fault(),
         private_process(),
-        SupervisedAgent(options.launcher(name), on_fault) as session,
+        SupervisedAgent(chosen.launcher(symbols), on_fault) as session,
         progress as count,
     ):
         yield _CountedAgent(session, count)
+
+
+def _show_notices(chosen: SelectedAgent, planned: PlannedRun, ledger: bool | None) -> None:
+    """Show what a person should know about a run of a candidate before it runs."""
+    for notice in chosen.notices(planned.dataset, planned.dates):
+        _echo_error(f"notice: {notice}")
+    if planned.metadata.holdout_touched:
+        outcome = "not recorded, because of `--no-ledger`" if ledger is False else "recorded in the ledger"
+        _echo_error(f"notice: the look at the holdout is {outcome}")
 
 
 class _CountedAgent(agents.TextAgent):
@@ -250,10 +268,11 @@ class _CountedAgent(agents.TextAgent):
 class _WatchedAgent:
     """An agent in this process that counts its decisions and remembers its exception."""
 
-    def __init__(self, agent: agents.Agent, count: Callable[[], object]) -> None:
-        self.agent: agents.Agent = agent if isinstance(agent, agents.Baseline) else self._decide
+    def __init__(self, agent: agents.Agent | Strategy, count: Callable[[], object]) -> None:
+        is_callable = callable(agent) and not isinstance(agent, agents.Baseline)
+        self.agent: agents.Agent | Strategy = self._decide if is_callable else agent
         self._raised: Exception | None = None
-        self._wrapped = agent
+        self._wrapped: Any = agent
         self._count = count
 
     @contextmanager
@@ -271,17 +290,19 @@ class _WatchedAgent:
     def _decide(self, observation: dict[str, Any]) -> Mapping[str, Any] | str:
         self._count()
         try:
-            return self._wrapped(observation)
+            decision: Mapping[str, Any] | str = self._wrapped(observation)
+            return decision
         except Exception as error:
             self._raised = error
             raise
 
 
-def _print_run(done: Run, report: Path | None, as_json: bool, recorded: RecordedRun | None) -> None:
+def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecorder) -> None:
+    recorded = recorder.recorded
     if as_json:
-        more: dict[str, object] = {}
+        more: dict[str, object] = {"strategy": recorder.planned.strategy} | dict(recorder.planned.metadata.notes)
         if recorded is not None:
-            more = {"run_id": recorded.run_id, "family_trials": recorded.n_trials}
+            more |= {"run_id": recorded.run_id, "family_trials": recorded.n_trials}
         echo_json(_as_json(done) | more)
         return
     console = Console()
@@ -296,7 +317,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorded: Recorded
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
     for remark in (*fault_summary([done.faults]), *_idle_remarks(done)):
         console.print(f"  · {remark}", style="yellow", highlight=False)
-    for remark in _undefined_remarks(done):
+    for remark in (*_undefined_remarks(done), *shared_name_remarks(done.name)):
         console.print(f"  · {remark}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)

@@ -15,23 +15,18 @@ from rich.table import Table
 
 from openoutcry.cli.agent_options import (
     AGENT,
-    ALLOW_NET,
-    ENV,
-    SANDBOX,
-    START_TIMEOUT,
-    TIMEOUT,
-    AgentOptions,
+    NO_VALUES,
+    AgentValues,
     exit_on_agent_fault,
     fault_summary,
+    runs_agents,
     show_first_faults,
 )
-from openoutcry.cli.hidden_paths import hidden_paths
-from openoutcry.cli.market_options import checked_output_file, checked_record_file, load_agent, open_datasets
+from openoutcry.cli.market_options import checked_output_file, checked_record_file, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.selected_agent import SelectedAgent, select_agent
 from openoutcry.errors import add_note, refusal
-from openoutcry.harness import Launcher
-from openoutcry.harness.agent_lookup import public_name
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.evaluation_journal import journal_of
@@ -67,6 +62,8 @@ RUN_EXAMPLES = """
 **Examples**
 
 `openoutcry suite run season.json --keys season.keys --agent momentum --record momentum.json.zst`
+
+`openoutcry suite run season.json --keys season.keys --agent trend:fast=20,slow=100 --record trend.json.zst`
 
 `openoutcry suite run season.json --keys season.keys --agent my_agent:decide --record mine.jsonl.zst`
 
@@ -142,6 +139,7 @@ def seal(
 
 @app.command(epilog=RUN_EXAMPLES)
 @reads_files
+@runs_agents
 def run(
     context: typer.Context,
     source: str = SUITE,
@@ -155,11 +153,7 @@ def run(
     trials: int = typer.Option(0, min=0, help="Earlier trials on these markets that you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
-    env: list[str] | None = ENV,
-    timeout: float = TIMEOUT,
-    start_timeout: float = START_TIMEOUT,
-    sandbox: str = SANDBOX,
-    allow_net: bool = ALLOW_NET,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
@@ -179,13 +173,15 @@ def run(
         evaluation = open_evaluation(source, keys, data, reading)
         _check_output(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
-        options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden_paths(context), show)
-        launched = options.launcher(agent) if ":" in agent else load_agent(agent, seed)
+        chosen = select_agent(agent, seed, values.options(context, show))
+        launched = chosen.baseline or chosen.launcher()
+        for notice in _notices(chosen, evaluation):
+            show(f"notice: {notice}")
         show_fault = show_first_faults(show)
-        with _warn_of_seen_windows(evaluation) if isinstance(launched, Launcher) else nullcontext():
+        with _warn_of_seen_windows(evaluation) if chosen.is_own else nullcontext():
             done = evaluation.run(
                 launched,
-                name or public_name(agent),
+                name or chosen.name,
                 in_sample_trials=trials,
                 record=record,
                 resume=resume,
@@ -193,8 +189,23 @@ def run(
                 on_run=lambda: bar.advance(task),
                 on_fault=lambda fault: show_fault(str(fault)),
             )
-    summary = f"{evaluation.n_runs} runs of {name or public_name(agent)}: {record}, digest {done.digest}"
+    summary = f"{evaluation.n_runs} runs of {name or chosen.name}: {record}, digest {done.digest}"
     echo("; ".join([summary, *fault_summary(done.faults)]))
+
+
+def _notices(chosen: SelectedAgent, evaluation: Evaluation) -> Iterator[str]:
+    """Yield what a person should know about a strategy or a candidate under a suite."""
+    needed, shown = chosen.lookback, evaluation.lookback()
+    shortest = min((window.end - window.start - 1 for window in evaluation.windows), default=0)
+    if chosen.strategy is not None and needed > shown:
+        text = f"{chosen.name} needs {needed} closes and the suite shows {shown}: it holds for the first"
+        held = needed - shown
+        yield f"{text} {held} decisions of each window" + (", all of some" if held >= shortest else "")
+    for window in evaluation.windows:
+        dates = window.dataset.dates[window.start], window.dataset.dates[window.end - 1]
+        if chosen.candidate is not None and chosen.candidate.reads_holdout(window.dataset, dates):
+            where = f"window {window.bars} of `{window.market}`, {dates[0]} .. {dates[1]},"
+            yield f"{where} reads the holdout of the candidate"
 
 
 def _progress(console: Console) -> Progress:

@@ -318,6 +318,11 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
+def all_frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Return arrays by name, each read-only."""
+    return {name: frozen(values) for name, values in arrays.items()}
+
+
 def _tuple(argument: str, place: int, item: Any, fields: tuple[str, ...]) -> Any:
     is_shaped = isinstance(item, Sequence) and not isinstance(item, str) and len(item) == len(fields)
     if not is_shaped or not all(_is_text(text) for text in item[:3]):

@@ -18,7 +18,7 @@ from openoutcry.errors import refusal
 from openoutcry.ledger.ledger_entry import LedgerRun, ReturnMoments
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.run_summary import RunMetricsSummary, interval_of
-from openoutcry.ledger.strategy_identity import trial_key
+from openoutcry.ledger.strategy_identity import full_definition, trial_key
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scoring.skill import Moments
 
@@ -63,15 +63,20 @@ class RunMetadata:
         return str(uuid4() if self.key is None else uuid5(_IDS, self.key))
 
 
-def run_of(run: Run, strategy: Mapping[str, Any] | str, metadata: RunMetadata = RunMetadata()) -> LedgerRun:
+def run_of(
+    run: Run, strategy: Mapping[str, Any] | str | None = None, metadata: RunMetadata = RunMetadata()
+) -> LedgerRun:
     """Convert a finished backtest to a ledger run.
+
+    A run of a library strategy is recorded under `run.strategy`, its name and all parameters, so that runs, sweeps and
+    trials of research of one strategy are one strategy.
 
     Args:
         run: The backtest.
-        strategy: Complete definition of the strategy as JSON, or only its name.
+        strategy: Complete definition of the strategy as JSON, or only its name; None for the name of the run.
         metadata: Metadata of the run.
     """
-    definition = strategy_of(strategy)
+    definition = full_definition(strategy_of(run.strategy or strategy or run.name))
     rules, window = rules_of(run.cost_model, run.limits, run.lookback, run.seed), (run.dates[0], run.dates[-1])
     market, run_id = Market.of(run.dataset), metadata.run_id()
     hashes = {"decisions": sha256(np.ascontiguousarray(run.decisions, dtype="<f8").tobytes()).hexdigest()}
@@ -113,7 +118,7 @@ def failed_run(
         error: The error; the ledger stores its first line.
         metadata: As in `run_of`; an `n_configs` of 0 means that no result was evaluated.
     """
-    definition, market, run_id = strategy_of(strategy), Market.of(dataset), metadata.run_id()
+    definition, market, run_id = full_definition(strategy_of(strategy)), Market.of(dataset), metadata.run_id()
     message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     first = (message.splitlines() or [""])[0][:500]
     trial = metadata.trial or trial_key(

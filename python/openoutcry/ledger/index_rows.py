@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from openoutcry.ledger.ledger_entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
 from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.run_summary import NUMBERS, RunMetricsSummary
+from openoutcry.ledger.strategy_identity import alias_of
 from openoutcry.openoutcry_py import OpenOutcryError, RunReader
 from openoutcry.records.chained_lines import canonical
 
@@ -124,6 +125,22 @@ def _numbers(undefined: Any, metrics: Mapping[str, Any]) -> tuple[tuple[Any, ...
         found = RunMetricsSummary.from_json({**metrics, "undefined": undefined})
         undefined, values = found.undefined, tuple(getattr(found, name) for name in NUMBERS)
     return values, canonical("undefined", dict(undefined)) if undefined else None
+
+
+# A definition of a library strategy has a name and a few parameters.
+_LONGEST_DEFINITION = 2000
+
+
+def aliased(row: RunRow) -> RunRow:
+    """Return a row under the identity of its strategy with all parameters."""
+    text = row.strategy[0]
+    if '"strategy"' not in text or len(text) > _LONGEST_DEFINITION:
+        return row
+    try:
+        sha, full = alias_of(row.strategy_sha, text)
+    except UNREADABLE:
+        return row
+    return row if sha == row.strategy_sha else row._replace(strategy_sha=sha, strategy=(full, *row.strategy[1:]))
 
 
 def strategy_row(row: RunRow) -> tuple[Any, ...]:

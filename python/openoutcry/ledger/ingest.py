@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, strategy_row
+from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, aliased, strategy_row
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.market_families import Market
@@ -146,7 +146,7 @@ class _Block:
     """A block of consecutive runs, and the tables that it changes."""
 
     def __init__(self, ingest: Ingest, base: sqlite3.Connection, rows: list[RunRow]) -> None:
-        self._ingest, self._base, self._rows = ingest, base, rows
+        self._ingest, self._base, self._rows = ingest, base, [aliased(row) for row in rows]
 
     def write(self, begin: int) -> int:
         """Insert runs with consecutive IDs from `begin`; return the number of new runs."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from openoutcry.backtest.strategies import from_json
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.chained_lines import canonical
 
 
@@ -21,6 +25,41 @@ def strategy_id(strategy: Mapping[str, Any]) -> str:
     if not isinstance(strategy, Mapping) or not strategy:
         raise refusal("argument_invalid", f"`strategy` must be an object with a member; received {strategy!r}")
     return digest_of("strategy", strategy)
+
+
+def full_definition(strategy: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the definition of a library strategy with all parameters.
+
+    Other definitions are returned unchanged.
+
+    A run, a sweep and a trial of research therefore have one identity. `{"name": ...}` is not such a definition: it is
+    a baseline, or a label of the user, which does not determine decisions.
+    """
+    if not {"strategy"} <= set(strategy) <= {"strategy", "params"}:
+        return strategy
+    try:
+        return from_json(strategy).to_json()
+    except OpenOutcryError:
+        # Of another version of the library, or of the user.
+        return strategy
+
+
+@lru_cache(4096)
+def alias_of(strategy_sha: str, text: str) -> tuple[str, str]:
+    """Return ID and JSON under which the index counts a strategy of the log.
+
+    Lines of earlier versions may state a part of the parameters of a library strategy; they are never rewritten.
+
+    Args:
+        strategy_sha: The ID in the log.
+        text: The strategy in the log, as JSON.
+    """
+    stated = json.loads(text)
+    full = full_definition(stated) if isinstance(stated, Mapping) else stated
+    # A wrong ID stays, for the index to refuse.
+    if full == stated or strategy_id(stated) != strategy_sha:
+        return strategy_sha, text
+    return strategy_id(full), canonical("strategy", full)
 
 
 def trial_key(

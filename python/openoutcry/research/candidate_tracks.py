@@ -15,7 +15,7 @@ from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.ledger import Ledger
 from openoutcry.ledger.run_tracks import stitched_track
 from openoutcry.research.ledger_trials import run_id_of
-from openoutcry.research.session_files import FORMAT
+from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
 from openoutcry.research.session_journal import BLOBS, Blobs
 from openoutcry.research.session_records import JOURNAL
 from openoutcry.research.strict_json import InvalidJson, read_strict_json
@@ -60,7 +60,7 @@ def read_candidate(path: Path) -> CandidateFile | None:
         content = read_strict_json(read_text(path, DOCUMENT_BYTES, "a candidate"))
     except (InvalidJson, UnicodeDecodeError, OSError, OpenOutcryError):
         return None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != CANDIDATE_FORMAT:
         return None
     try:
         return _candidate(path, content)

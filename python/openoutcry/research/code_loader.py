@@ -135,10 +135,21 @@ class CodeStrategy(Strategy):
                     is_known = True
         return table
 
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Hash of the source and all parameters, which determine the decisions."""
+        return {"normalised": self.checked.normalised, "fixed": dict(self.params)}
+
     def to_json(self) -> dict[str, Any]:
         """Return name, parameters and the hashes of the source."""
         hashes = {"source": self.checked.exact, "normalised": self.checked.normalised}
         return super().to_json() | hashes | {"isolation": self.isolation}
+
+    @contextmanager
+    def open_worker(self) -> Iterator[SandboxedWorker]:
+        """Start a worker with the strategy, for one run."""
+        with self._worker() as (worker, _):
+            yield worker
 
     @contextmanager
     def _worker(self) -> Iterator[tuple[SandboxedWorker, int]]:

@@ -123,6 +123,10 @@ class SandboxedWorker:
         """
         return self._weights({"row": _plain(window[-1])}, window)
 
+    def kill(self) -> None:
+        """Kill the process, from any thread; a pending request raises `agent_died`."""
+        self._session.kill()
+
     def _weights(self, request: dict[str, Any], window: Array) -> Array:
         weights = self._request(request, "weights")
         if not isinstance(weights, list) or not all(type(each) in (int, float) for each in weights):

@@ -12,13 +12,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
 from openoutcry.ledger import FAMILY_LIMITS
 from openoutcry.research.session_records import JOURNAL
 from openoutcry.research.session_report import report_of
 from openoutcry.research.trial import Result, ShortlistEntry
 from openoutcry.research.walkforward_validation import ValidationSetup
 
-FORMAT = "openoutcry/candidate/v1"
 STATUS = "candidate"
 """The only status: a person decides about a candidate."""
 
@@ -64,11 +64,13 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
         isolation = "none" if start["config"]["unsafe_no_isolation"] else start["environment"]["tier"]
         what |= {"source": candidate.proposal.source, "isolation": isolation}
     return {
-        "format": FORMAT,
+        "format": CANDIDATE_FORMAT,
         "status": STATUS,
         **what,
         "rationale": candidate.proposal.rationale,
         "market": start["market"],
+        "folds": start["folds"],
+        "holdout": start["holdout"],
         "costs": start["config"]["costs"],
         "limits": start["config"]["limits"],
         "evidence": {

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from openoutcry import agents
 from openoutcry.arguments import checked_integer
+from openoutcry.backtest.decision_makers import decision_maker_of
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window
@@ -62,25 +63,26 @@ def run_board(
         n_windows: Number of consecutive windows; each starts on the last bar of the one before.
         costs: Trading costs.
         limits: Limits on weights.
-        names: Names of baselines; buy-and-hold is always included.
+        names: Names of baselines, strategies and candidates; buy-and-hold is always included. All agents start at the
+            first bar where each has its lookback.
         seed: Seed of the random agent and of the slippage noise.
         on_run: Called with the agent's name after each of its runs.
 
     Raises:
         OpenOutcryError: `window_invalid`: the market has fewer bars than windows.
     """
-    start, end = Window().resolve(dataset, DEFAULT_LOOKBACK)
+    makers = {name: decision_maker_of(name, seed, DEFAULT_LOOKBACK) for name in dict.fromkeys([*names, "buy-and-hold"])}
+    start, end = Window().resolve(dataset, max(maker.lookback for maker in makers.values()))
     n_windows = checked_integer("n_windows", n_windows, 1, end - 1 - start, "window_invalid")
     edges = [start + (end - 1 - start) * k // n_windows for k in range(n_windows + 1)]
     windows = [(first, last + 1) for first, last in pairwise(edges)]
 
     def run(name: str, window: tuple[int, int]) -> Run:
-        done = run_backtest(dataset, name, window, costs, limits, seed)
+        done = run_backtest(dataset, makers[name].agent, window, costs, limits, seed, name=makers[name].name)
         on_run(name)
         return done
 
-    listed = dict.fromkeys([*names, "buy-and-hold"])
-    entries = [Entry(run(name, (start, end)), tuple(run(name, window) for window in windows)) for name in listed]
+    entries = [Entry(run(name, (start, end)), tuple(run(name, window) for window in windows)) for name in makers]
     return Board(dataset, tuple(sorted(entries, key=_rank)))
 
 

@@ -20,15 +20,17 @@ from openoutcry.agents import Agent, Baseline
 from openoutcry.arguments import checked_integer
 from openoutcry.backtest.decision_makers import name_of
 from openoutcry.backtest.settings import settings_of
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.data.columns import known_periods
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.harness import Launcher, connect
+from openoutcry.harness import Launcher
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring.evaluation_journal import Journal, journal_of
+from openoutcry.scoring.started_agents import started_agent
 from openoutcry.scoring.suite import IMPLIED, Market, Suite
 from openoutcry.scoring.suite_runner import OnFault, SuiteRunner, SuiteWindow
 
@@ -112,7 +114,7 @@ class Evaluation:
 
     def run(
         self,
-        agent: Agent | Launcher | str,
+        agent: Agent | Launcher | Strategy | str,
         name: str = "",
         *,
         in_sample_trials: int = 0,
@@ -131,8 +133,8 @@ class Evaluation:
         responsible for its own state between runs.
 
         Args:
-            agent: Name of a baseline; a name as above, which runs outside the sandbox; a launcher such as
-                `PythonAgent`; or a callable from observation to decision.
+            agent: Name of a baseline; a strategy or a candidate's file, as `run_backtest` takes them; a name as above,
+                which runs outside the sandbox; a launcher such as `PythonAgent`; or a callable.
             name: Display name of the agent; default: derived from `agent`.
             in_sample_trials: Earlier trials declared by the author of the agent.
             record: File that the record is written to at the end. Until then a folder next to it, with `.parts`
@@ -148,8 +150,8 @@ class Evaluation:
             OpenOutcryError: the agent does not exist, or a decision of a callable is invalid.
             Exception: any exception of a callable.
         """
-        if isinstance(agent, str) and ":" in agent:
-            agent = connect(agent)
+        agent = started_agent(agent)
+        assert not isinstance(agent, Strategy), "a strategy has a launcher"
         if isinstance(agent, Launcher):
             name, harness = name or agent.name, agent.harness
         else:

@@ -9,6 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.agents import NAMES
+from openoutcry.agents.decision_codec import decision_text
+from openoutcry.backtest.decision_makers import is_named_agent, library_agent
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.observing_agent import ObservingAgent, observing_agent
 from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.rewards import excess_return_reward
 from openoutcry.verifiers_env.rollout_state import HOLD, RolloutState
@@ -36,9 +41,14 @@ def play(row: Row, policy: Policy, *, n_most: int | None = None) -> Outcome:
 
 
 def baseline(name: str, row: Row) -> Policy:
-    """Return one of `BASELINES`, or any baseline of the package, for a row."""
+    """Return the policy of a name for a row.
+
+    The name is one of `BASELINES`, a baseline of the package, a strategy or a candidate's file.
+    """
     if name == "oracle":
         return oracle
+    if name not in NAMES and is_named_agent(name) and name not in _NATIVE:
+        return _strategy_policy(name)
     sessions: dict[int, native.Session] = {}
 
     def policy(rollout: RolloutState) -> str:
@@ -46,6 +56,20 @@ def baseline(name: str, row: Row) -> Policy:
         if window not in sessions:
             sessions[window] = native.Baseline(_NATIVE.get(name, name), row.index * 64 + window).session()
         return sessions[window].decide(rollout.observation)
+
+    return policy
+
+
+def _strategy_policy(name: str) -> Policy:
+    """Return the policy of a strategy, with a new agent for each window."""
+    strategy, agent_name = library_agent(name)
+    assert isinstance(strategy, Strategy), "a baseline is a policy of its own"
+    sessions: dict[int, ObservingAgent] = {}
+
+    def policy(rollout: RolloutState) -> str:
+        symbols = rollout.windows[-1].dataset.symbols
+        agent = sessions.setdefault(len(rollout.windows), observing_agent(strategy, agent_name, symbols))
+        return decision_text(agent(json.loads(rollout.observation)))
 
     return policy
 

@@ -17,10 +17,12 @@ from openoutcry.audits.contamination.arms import WindowMarket
 from openoutcry.audits.contamination.experiment_design import Design, resolve_windows, spread_windows
 from openoutcry.audits.contamination.findings import Verdict, evaluate
 from openoutcry.audits.contamination.paired_differences import Difference
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.harness import HttpAgent, Launcher, connect
+from openoutcry.harness import HttpAgent, Launcher
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.scoring.started_agents import started_agent
 
 __all__ = ["Design", "Difference", "Verdict", "check", "spread_windows"]
 
@@ -28,7 +30,7 @@ _SERVER = "a server is not restarted between runs: it may carry state from one r
 
 
 def check(
-    agent: Agent | Launcher | str,
+    agent: Agent | Launcher | Strategy | str,
     market: Dataset,
     windows: Iterable[Any],
     design: Design | None = None,
@@ -40,9 +42,9 @@ def check(
     """Test whether an agent has memorized a market.
 
     Args:
-        agent: Name of a baseline, a name for `harness.connect` such as `module:function`, or a launcher. These start
-            a new agent for each run, and after a fault the decision defaults to hold. A callable or a server makes
-            all runs and may carry state between them.
+        agent: Name of a baseline, a strategy or a candidate's file, a name for `harness.connect` such as
+            `module:function`, or a launcher. These start a new agent for each run, and after a fault the decision
+            defaults to hold. A callable or a server makes all runs and may carry state between them.
         market: The market that the agent may have memorized.
         windows: Windows in bars or dates, as in `run_backtest`; see `spread_windows`.
         design: Design of the experiment; the defaults of `Design`, and a single named run per window for a server.
@@ -55,8 +57,8 @@ def check(
             the agent is unknown or cannot start.
         Exception: an error of a callable.
     """
-    if isinstance(agent, str) and ":" in agent:
-        agent = connect(agent)
+    agent = started_agent(agent)
+    assert not isinstance(agent, Strategy), "a strategy has a launcher"
     is_server = isinstance(agent, HttpAgent)
     design = design or Design(n_repeats=1 if is_server else 2)
     spans = resolve_windows(market, windows, design.lookback)

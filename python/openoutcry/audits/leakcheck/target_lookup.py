@@ -9,11 +9,17 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from openoutcry.agents import NAMES
 from openoutcry.audits.leakcheck.agent_target import AgentTarget
 from openoutcry.audits.leakcheck.environment_target import EnvTarget
 from openoutcry.audits.leakcheck.frame_columns import Source
 from openoutcry.audits.leakcheck.leak_search import TARGET_ERRORS, Target, error_text
 from openoutcry.audits.leakcheck.pipeline_target import Pipeline
+from openoutcry.backtest.decision_makers import library_agent
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.candidate_file import is_candidate_path
+from openoutcry.backtest.strategies.observing_agent import observing_agent
+from openoutcry.backtest.strategies.strategy_text import is_strategy_text
 from openoutcry.errors import refusal
 
 KINDS = ("pipeline", "env", "agent")
@@ -23,14 +29,21 @@ Function = Callable[..., Any]
 
 
 def load_target(name: str) -> Function:
-    """Import the callable at `module:function`.
+    """Import the callable at `module:function`, or return one that makes agents.
+
+    The agents are those of a strategy or of a candidate.
 
     Raises:
-        OpenOutcryError: the module or callable does not exist. Other errors of the module propagate.
+        OpenOutcryError: the module, callable or strategy does not exist. Other errors of the module propagate.
     """
+    if is_strategy_text(name) or is_candidate_path(name):
+        return _agents_of(name)
     module, colon, attribute = name.partition(":")
     if not module or not colon:
-        raise refusal("argument_invalid", f"a target must be `module:function`; received {name!r}")
+        wanted = (
+            "a target must be `module:function`, a strategy such as `trend:fast=20,slow=100`, or a candidate's file"
+        )
+        raise refusal("argument_invalid", f"{wanted}; received {name!r}")
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -49,6 +62,16 @@ def load_target(name: str) -> Function:
     return function
 
 
+def _agents_of(name: str) -> Function:
+    """Return a function from a frame to a new agent of a strategy or a candidate.
+
+    A name of both a baseline and a strategy is the strategy: baselines look at no frame.
+    """
+    strategy, agent_name = library_agent(name if name not in NAMES else f"{name}:")
+    assert isinstance(strategy, Strategy), "the name is that of a strategy"
+    return lambda frame: observing_agent(strategy, agent_name)
+
+
 def reload_target(name: str) -> Function | None:
     """Execute the module of `module:function` again and return its callable.
 
@@ -56,6 +79,8 @@ def reload_target(name: str) -> Function | None:
 
     Returns None if the module cannot be executed twice. Modules that it imports are not executed again.
     """
+    if is_strategy_text(name) or is_candidate_path(name):
+        return load_target(name)
     module, _, attribute = name.partition(":")
     try:
         spec = importlib.util.find_spec(module)

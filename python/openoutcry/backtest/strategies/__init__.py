@@ -3,8 +3,9 @@
 `Strategy` is the base class, `WindowStrategy` that of vectorized strategies, `LIBRARY` holds six classic ones.
 A strategy runs bar by bar, `run_backtest(data, s.agent(data.symbols), lookback=s.lookback)`, or as a table of weights,
 `run_backtest(data, s.table(data))`, with the same NAV to the bit over the same window. `PARAM_RANGES` declares its
-parameters; `sample` draws from the ranges and `neighbours` varies one parameter. Imports `arguments`, `errors` and
-`data`.
+parameters; `sample` draws from the ranges and `neighbours` varies one parameter. `strategy_text` writes them as
+text, `candidate_file` reads what research found. Imports `arguments`, `errors`, `untrusted`, `data` and the native
+module.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,9 +38,7 @@ class StrategyAgent:
                 closes[-len(history) :, place] = history
         if not np.isfinite(closes[0]).any():
             return {"orders": []}
-        weights = self._decide(closes)
-        targets = zip(self._symbols, weights.tolist(), strict=True)
-        return {"orders": [_order(symbol, weight) for symbol, weight in targets if symbol in shown]}
+        return orders_of(self._symbols, self._decide(closes), shown)
 
     def _check_depth(self, date: str, shown: Mapping[str, Sequence[float]]) -> None:
         """Raise if observations hold fewer than `lookback` closes.
@@ -55,6 +53,12 @@ class StrategyAgent:
                 hint = f"hint: pass `lookback={self.lookback}` to `run_backtest`"
                 raise refusal("argument_invalid", f"{wanted}; received {length} of {symbol}; {hint}")
         self._previous = date, now
+
+
+def orders_of(symbols: Sequence[str], weights: Array, shown: Container[str]) -> dict[str, Any]:
+    """Return the decision that trades the shown symbols to their weights."""
+    targets = zip(symbols, weights.tolist(), strict=True)
+    return {"orders": [_order(symbol, weight) for symbol, weight in targets if symbol in shown]}
 
 
 def _order(symbol: str, weight: float) -> dict[str, Any]:

@@ -18,18 +18,27 @@ from openoutcry.errors import refusal
 
 _CLASSES: tuple[type[Strategy], ...] = (Trend, MeanReversion, Momentum, VolatilityTarget, Pairs, RiskParity)
 
+CANDIDATE_FORMAT = "openoutcry/candidate/v1"
+"""`format` of a candidate's file, which research writes."""
+
 LIBRARY: Mapping[str, type[Strategy]] = MappingProxyType({kind.NAME: kind for kind in _CLASSES})
 """Strategy classes by name."""
 
 
 def from_json(value: Any) -> Strategy:
-    """Return the library strategy of a `Strategy.to_json` object.
+    """Return the library strategy of a `Strategy.to_json` object or a candidate.
 
     Missing parameters take their defaults.
 
+    Args:
+        value: The object, or the content of a candidate's file.
+
     Raises:
-        OpenOutcryError: `argument_invalid`: the name is unknown, or a parameter is invalid.
+        OpenOutcryError: `argument_invalid`: the name is unknown, a parameter is invalid, or the candidate is code: it
+            runs in the sandbox only.
     """
+    if isinstance(value, Mapping) and "format" in value:
+        value = _of_candidate(value)
     if not isinstance(value, Mapping) or not {"strategy"} <= set(value) <= {"strategy", "params"}:
         raise refusal("argument_invalid", f"a strategy must have `strategy` and `params`; received {shown(value)}")
     name, params = value["strategy"], value.get("params", {})
@@ -38,6 +47,17 @@ def from_json(value: Any) -> Strategy:
     if not isinstance(params, Mapping) or not all(isinstance(each, str) for each in params):
         raise refusal("argument_invalid", f"`params` must be an object; received {shown(params)}")
     return LIBRARY[name](**params)
+
+
+def _of_candidate(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return strategy and parameters of the content of a candidate's file."""
+    if content["format"] != CANDIDATE_FORMAT:
+        wanted = f"the `format` of a candidate must be {CANDIDATE_FORMAT}"
+        raise refusal("argument_invalid", f"{wanted}; received {shown(content['format'])}")
+    if "source" in content:
+        hint = "hint: `openoutcry.research.candidate_agents.load_candidate` runs it in the sandbox"
+        raise refusal("argument_invalid", f"a candidate must be a library strategy; received code; {hint}")
+    return {name: content[name] for name in ("strategy", "params") if name in content}
 
 
 def catalogue() -> dict[str, dict[str, Any]]:

@@ -1,0 +1,23 @@
+"""Caveats of the metrics of a run: values that do not measure the agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openoutcry import openoutcry_py as native
+from openoutcry.backtest.unfilled_orders import unfilled_caveat
+from openoutcry.data.bar_counts import caveats_of
+
+if TYPE_CHECKING:
+    from openoutcry.backtest.run import Run
+
+_RISKLESS = "its returns are constant, so the ratio measures the risk-free rate and not the agent"
+
+
+def caveats_of_run(run: Run, window: tuple[int, int]) -> dict[str, str]:
+    """Return the reason by name of each metric of a run whose value does not measure the agent."""
+    why = unfilled_caveat(run.dataset, window, run.events, lambda: run.event_counts["filled"])
+    caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run.dates, run.metrics["cagr"])
+    if native.is_riskless(run.returns):
+        caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if run.metrics[name] is not None}
+    return caveats
