@@ -14,7 +14,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
-from openoutcry.arguments import checked_integer, checked_text, is_bool
+from openoutcry.arguments import checked_text, is_bool
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.fill_columns import fill_columns
 from openoutcry.backtest.run_caveats import caveats_of_run
@@ -380,7 +380,6 @@ class Run:
         """
         from openoutcry.report.run_report import AnalysisInputs, Origin, write_run_report
 
-        n_trials = checked_integer("n_trials", n_trials, 1, 2**53)
         inputs = AnalysisInputs(benchmark, factors, groups, seed)
         return write_run_report(self, path, n_trials, Origin(record=record, source=data), inputs)
 
@@ -393,7 +392,6 @@ class Run:
         """
         from openoutcry.report.run_report import AnalysisInputs, table_frames
 
-        n_trials = checked_integer("n_trials", n_trials, 1, 2**53)
         return table_frames(self, n_trials, AnalysisInputs(benchmark, factors, groups, seed))
 
     def __repr__(self) -> str:

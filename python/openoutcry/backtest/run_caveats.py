@@ -15,7 +15,7 @@ _RISKLESS = "its returns are constant, so the ratio measures the risk-free rate 
 
 
 def caveats_of_run(run: Run, window: tuple[int, int]) -> dict[str, str]:
-    """Return the reason by name of each metric of a run whose value does not measure the agent."""
+    """Return the reason by name of each metric that does not measure the agent."""
     why = unfilled_caveat(run.dataset, window, run.events, lambda: run.event_counts["filled"])
     caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run.dates, run.metrics["cagr"])
     if native.is_riskless(run.returns):

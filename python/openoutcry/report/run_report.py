@@ -12,6 +12,7 @@ from typing import Any
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run
 from openoutcry.data import dataframes
 from openoutcry.data.columns import stated_periods
@@ -264,7 +265,7 @@ def page_renderer(
     run: Run, n_trials: int = 1, origin: Origin | None = None, inputs: AnalysisInputs | None = None
 ) -> Callable[..., str]:
     """Return a function that renders the report of a run, with an optional `proof`."""
-    inputs = inputs or AnalysisInputs()
+    inputs, n_trials = inputs or AnalysisInputs(), checked_integer("n_trials", n_trials, 1, 2**53)
     against = resolved_benchmark(run, inputs.benchmark)
     view, benchmark = full_view_of(run, n_trials, inputs, against), benchmark_view(run, against)
     return partial(render_run, view, benchmark, notices_of(run), provenance_of(run, origin))
@@ -272,7 +273,7 @@ def page_renderer(
 
 def tables_of(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None) -> dict[str, Table]:
     """Return every table of a run by name: those of its page, and its bars."""
-    inputs = inputs or AnalysisInputs()
+    inputs, n_trials = inputs or AnalysisInputs(), checked_integer("n_trials", n_trials, 1, 2**53)
     against = resolved_benchmark(run, inputs.benchmark)
     view, other = view_of(run), benchmark_view(run, against)
     found = _metric_tables(run, (view, other), skill_of(run, n_trials))

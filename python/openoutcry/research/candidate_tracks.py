@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.ledger import Ledger
 from openoutcry.ledger.run_tracks import stitched_track
 from openoutcry.research.ledger_trials import run_id_of
-from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
 from openoutcry.research.session_journal import BLOBS, Blobs
 from openoutcry.research.session_records import JOURNAL
 from openoutcry.research.strict_json import InvalidJson, read_strict_json
