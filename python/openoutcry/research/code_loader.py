@@ -143,7 +143,9 @@ class CodeStrategy(Strategy):
     @contextmanager
     def _worker(self) -> Iterator[tuple[SandboxedWorker, int]]:
         with start(self._tier, self._worker_limits) as worker:
-            lookback = checked_integer("lookback", worker.construct(self.checked.source, self.params), 1, MAX_LOOKBACK)
+            runnable = self.checked.runnable
+            found = worker.construct(runnable.text, self.params, runnable.in_words_of_author)
+            lookback = checked_integer("lookback", found, 1, MAX_LOOKBACK)
             if self._lookback not in (None, lookback):
                 wanted = "`lookback` must depend on parameters alone"
                 raise refusal("argument_invalid", f"{wanted}; received {self._lookback}, then {lookback}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,10 +106,18 @@ class SandboxedWorker:
         self.isolation = isolation
         self._session, self._worker_limits = session, worker_limits
         self._n_requests = 0
+        self._shown_as: Callable[[str], str] = str
         self._until = monotonic() + worker_limits.start_seconds + worker_limits.run_seconds
 
-    def construct(self, source: str, params: Mapping[str, Any]) -> Any:
-        """Construct the strategy and return its lookback, unchecked."""
+    def construct(self, source: str, params: Mapping[str, Any], shown_as: Callable[[str], str] = str) -> Any:
+        """Construct the strategy and return its lookback, unchecked.
+
+        Args:
+            source: The source to run.
+            params: Parameters of the strategy.
+            shown_as: Translates messages of the source to the words of its author.
+        """
+        self._shown_as = shown_as
         return self._request({"source": source, "params": dict(params)}, "lookback")
 
     def window_weights(self, window: Array) -> Array:
@@ -146,7 +154,7 @@ class SandboxedWorker:
         if not isinstance(response, dict) or type(response.get("id")) is not int or response["id"] != number:
             raise refusal("argument_invalid", f"a response must have the id {number}; received {shown(response)}")
         if set(response) == {"id", "error"}:
-            message = readable(str(response["error"]))[:_MAX_MESSAGE]
+            message = self._shown_as(readable(str(response["error"])))[:_MAX_MESSAGE]
             raise refusal("argument_invalid", f"a strategy must return `{name}`; received {message}")
         if set(response) != {"id", name}:
             raise refusal("argument_invalid", f"a response must have `id` and `{name}`; received {shown(response)}")

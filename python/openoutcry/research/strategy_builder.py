@@ -18,6 +18,7 @@ from openoutcry.research.proposal_requests import Proposal
 from openoutcry.research.proposers.round_random import seed_for
 from openoutcry.research.session_config import ResearchConfig
 from openoutcry.research.source_checks import check_source
+from openoutcry.research.source_information import check_information
 from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup, validate, validate_best
 
 N_CUTS = 25
@@ -156,6 +157,7 @@ def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
     checked = check_source(str(proposal.source))
     # All ranges are tuned, and fixed params differ from their defaults.
     check_tuned(tuple(checked.ranges), config.max_tunable)
+    check_information(checked.information, proposal.params)
     identity = {"normalised": checked.normalised, "fixed": dict(proposal.params)}
     return Candidate(
         proposal,

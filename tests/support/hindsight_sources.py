@@ -1,0 +1,77 @@
+"""Proposals of code that carry the future of a market instead of a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from strategy_sources import deciding
+
+import openoutcry as oo
+
+N_SLOTS = 8191
+
+
+def signs_after(market: oo.Dataset) -> np.ndarray:
+    """Return whether each symbol rises after each bar, shape `(n_bars - 1, n_symbols)`."""
+    return np.diff(market.close, axis=0) > 0.0
+
+
+def slot_of(market: oo.Dataset, bar: int, n_slots: int) -> int:
+    """Return the place of a bar in a table that is indexed by the price."""
+    return int(round(market.close[bar, 0] * 1e6)) % n_slots
+
+
+def string_table(market: oo.Dataset, n_slots: int = N_SLOTS) -> str:
+    """Return the attack: a string, indexed by the price, that holds the signs of tomorrow's returns."""
+    letters = ["@"] * n_slots
+    for bar, signs in enumerate(signs_after(market)):
+        code = sum(int(sign) << place for place, sign in enumerate(signs))
+        letters[slot_of(market, bar, n_slots)] = chr(64 + code)
+    return looked_up(f'T = "{"".join(letters)}"', f"ord(T[int(round(closes[-1, 0] * 1e6)) % {n_slots}]) - 64")
+
+
+def integer_table(market: oo.Dataset, n_slots: int = 997, base: int = 10) -> str:
+    """Return a smaller attack: the bits of an integer are the signs of the first symbol."""
+    number = 0
+    for bar, signs in enumerate(signs_after(market)):
+        number |= int(signs[0]) << slot_of(market, bar, n_slots)
+    text = hex(number) if base == 16 else str(number)
+    return looked_up(f"T = {text}", f"(T >> int(round(closes[-1, 0] * 1e6)) % {n_slots}) & 1", "v * np.ones(n)")
+
+
+def looked_up(above: str, index: str, bits: str = "(v >> np.arange(n)) & 1") -> str:
+    """Return a source that looks up the signs of all symbols in a table."""
+    body = f"n = closes.shape[1]\nv = {index}\nreturn np.where({bits}, 0.9 / n, -0.9 / n)"
+    return deciding(body, above=above, lookback="2")
+
+
+def hidden_in(kind: str, data: Sequence[int]) -> str:
+    """Return a source that carries data, integers from 0 to 63, outside a string."""
+    letters = "".join(chr(63 + value) for value in data)
+    word = "v" + "".join("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ü"[value] for value in data)
+    number = int("1" + "".join(f"{value:02d}" for value in data))
+    lines = [f"if closes[-1, 0] < {value}: return closes[0] * 0" for value in data[:200]]
+    made = {
+        "a decimal integer": f"T = {number % 10**4000}",
+        "a hexadecimal integer": f"T = {number:#x}",
+        "a list of numbers": f"T = {list(data)}",
+        "a list of bools": f"T = {[value > 31 for value in data]}",
+        "a list of floats": f"T = {[value / 7 for value in data[: len(data) // 8]]}",
+        "bytes": f"T = {bytes(data)!r}",
+        "escapes": "T = '" + "".join(f"\\x{value:02x}" for value in data) + "'",
+        "the keys of a dict": f"T = {dict.fromkeys(letters[i : i + 8] for i in range(0, len(data), 8))}",
+        "an f-string": "T = f'{0}" + letters.replace("{", "a").replace("}", "b").replace("\\", "c") + "'",
+        "a default": f"def f(t={letters!r}): return t",
+        "an annotation": f"T: {letters!r} = 1",
+        "a comprehension": f"T = [ord(c) for c in {letters!r}]",
+        "a list of names": f"a = 0\nb = 1\nT = [{', '.join('ab'[value > 31] for value in data)}]",
+        "joined parts": "T = " + " ".join(repr(letters[i : i + 8]) for i in range(0, len(data), 8)),
+        "keyword names": f"T = list(dict({word}=1))",
+        "an unbound name": f"def f():\n    try:\n        return {word}\n    except NameError as e:\n        return e.name",
+        "an unknown attribute": f"def f():\n    try:\n        return np.{word}\n    except AttributeError as e: return e.name",
+        "a missing import": f"def f():\n    try:\n        from numpy import {word}\n    except ImportError as e: return e.msg",
+    }  # fmt: skip
+    if kind == "a chain of conditions":
+        return deciding("\n".join([*lines, "return closes[0] * 0"]))
+    return deciding("return closes[0] * 0", above=made[kind])
