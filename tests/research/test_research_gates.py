@@ -43,7 +43,7 @@ def oos(
     return OosScore(sharpe, drawdown, 0.2, made, moments_of(returns), returns, nav, ("2000-01-03",) * 400)
 
 
-GOOD = Evidence(oos(), (InSample(2.0, 0.1),) * 4, 0.9, probe_changes=0)
+GOOD = Evidence(oos(), (InSample(2.0, 0.1),) * 4, 0.9, probe_changes=0, disguise_loss=0.0)
 
 
 def gates_of(evidence: Evidence, **changes) -> dict:

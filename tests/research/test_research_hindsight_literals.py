@@ -126,7 +126,8 @@ READS = {
     "the name of a class": "return closes[0] * 0 + len(repr(type(self))) / 1000",
     "a local name": (
         "def function_of_a_long_name(argument_of_a_long_name): pass\n"
-        "try:\n    function_of_a_long_name()\nexcept TypeError as error:\n    return closes[0] * 0 + len(str(error)) / 1000"
+        "try:\n    function_of_a_long_name()\n"
+        "except TypeError as error:\n    return closes[0] * 0 + len(str(error)) / 1000"
     ),
     "a field": (
         "@dataclass\nclass Data:\n    a_field_of_a_long_name: int = 1\n"

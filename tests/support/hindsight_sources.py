@@ -19,7 +19,7 @@ def signs_after(market: oo.Dataset) -> np.ndarray:
 
 def slot_of(market: oo.Dataset, bar: int, n_slots: int) -> int:
     """Return the place of a bar in a table that is indexed by the price."""
-    return int(round(market.close[bar, 0] * 1e6)) % n_slots
+    return round(float(market.close[bar, 0]) * 1e6) % n_slots
 
 
 def string_table(market: oo.Dataset, n_slots: int = N_SLOTS) -> str:
@@ -46,6 +46,11 @@ def looked_up(above: str, index: str, bits: str = "(v >> np.arange(n)) & 1") -> 
     return deciding(body, above=above, lookback="2")
 
 
+def caught(line: str, error: str) -> str:
+    """Return a function that reads a name back from the message of an error."""
+    return f"def f():\n    try:\n        {line}\n    except {error} as e:\n        return str(e)"
+
+
 def hidden_in(kind: str, data: Sequence[int]) -> str:
     """Return a source that carries data, integers from 0 to 63, outside a string."""
     letters = "".join(chr(63 + value) for value in data)
@@ -68,9 +73,9 @@ def hidden_in(kind: str, data: Sequence[int]) -> str:
         "a list of names": f"a = 0\nb = 1\nT = [{', '.join('ab'[value > 31] for value in data)}]",
         "joined parts": "T = " + " ".join(repr(letters[i : i + 8]) for i in range(0, len(data), 8)),
         "keyword names": f"T = list(dict({word}=1))",
-        "an unbound name": f"def f():\n    try:\n        return {word}\n    except NameError as e:\n        return e.name",
-        "an unknown attribute": f"def f():\n    try:\n        return np.{word}\n    except AttributeError as e: return e.name",
-        "a missing import": f"def f():\n    try:\n        from numpy import {word}\n    except ImportError as e: return e.msg",
+        "an unbound name": caught(f"return {word}", "NameError"),
+        "an unknown attribute": caught(f"return np.{word}", "AttributeError"),
+        "a missing import": caught(f"from numpy import {word}", "ImportError"),
     }  # fmt: skip
     if kind == "a chain of conditions":
         return deciding("\n".join([*lines, "return closes[0] * 0"]))

@@ -16,7 +16,7 @@ import typer
 
 from openoutcry.cli.market_options import checked_output_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, list_line
+from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_lines, list_line
 from openoutcry.cli.run_table import plain
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
@@ -110,6 +110,9 @@ def run(
     unsafe_no_isolation: bool = typer.Option(
         False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it."
     ),
+    accept_implausible: bool = typer.Option(
+        False, "--accept-implausible", help="Also list trials above the implausible Sharpe ratio of `--gates strict`."
+    ),
     training_cutoff: str | None = typer.Option(None, help="Last date of the model's training data."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     max_trials: int = _budget(10, "Trials: configurations with an out-of-sample result."),
@@ -136,7 +139,8 @@ def run(
     options: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
     options |= {"allow_code": allow_code_gen, "unsafe_no_isolation": unsafe_no_isolation}
     options |= {"training_cutoff": training_cutoff, "costs": CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)}
-    config = _config(split, budgets, gates, options, all_kept=all_kept)
+    options["gates"] = _gates(gates, accept_implausible=accept_implausible)
+    config = _config(split, budgets, options, all_kept=all_kept)
     proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
     workspace = _workspace(out, (ledger, ledger_dir), (source, spec, reading), as_json)
@@ -264,28 +268,28 @@ def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig
 
 
 def _config(
-    split: tuple[Any, ...], budgets: tuple[Any, ...], gates: str, options: Mapping[str, Any], *, all_kept: bool
+    split: tuple[Any, ...], budgets: tuple[Any, ...], options: Mapping[str, Any], *, all_kept: bool
 ) -> ResearchConfig:
     from openoutcry.research.session_config import Budgets, Guard, ResearchConfig, Split
 
     fields = {name: value for name, value in options.items() if value is not None}
     guard = Guard(advanced_only=not all_kept)
-    return ResearchConfig(split=Split(*split), budgets=Budgets(*budgets), guard=guard, gates=_gates(gates), **fields)
+    return ResearchConfig(split=Split(*split), budgets=Budgets(*budgets), guard=guard, **fields)
 
 
-def _gates(name: str) -> Thresholds:
-    from openoutcry.research.acceptance_gates import PRESETS, Thresholds, thresholds_of
+def _gates(name: str, *, accept_implausible: bool) -> Thresholds:
+    from openoutcry.research.acceptance_gates import PRESETS, thresholds_of
 
-    if name in PRESETS:
-        return Thresholds.preset(name)
-    try:
-        found = json.loads(read_bytes(name, DOCUMENT_BYTES, "`--gates`"))
-    except (OSError, ValueError) as error:
-        wanted = f"`--gates` must be one of {', '.join(PRESETS)}, or a JSON file of thresholds"
-        raise refusal("argument_invalid", f"{wanted}; received {name!r}: {error}") from error
+    found: Any = {"preset": name}
+    if name not in PRESETS:
+        try:
+            found = json.loads(read_bytes(name, DOCUMENT_BYTES, "`--gates`"))
+        except (OSError, ValueError) as error:
+            wanted = f"`--gates` must be one of {', '.join(PRESETS)}, or a JSON file of thresholds"
+            raise refusal("argument_invalid", f"{wanted}; received {name!r}: {error}") from error
     if not isinstance(found, dict):
         raise refusal("argument_invalid", f"`--gates` must hold an object; received {type(found).__name__}")
-    return thresholds_of(found)
+    return thresholds_of(found | ({"max_sharpe": None} if accept_implausible else {}))
 
 
 def _workspace(
@@ -343,6 +347,7 @@ def _run_and_print(
     load: Callable[[], Dataset], run_session: Callable[[], Result], workspace: Workspace, as_json: bool
 ) -> None:
     """Run a session, write its files and print its result."""
+    from openoutcry.research.counted_nouns import counted
     from openoutcry.research.session_files import write_session_files
     from openoutcry.research.session_manager import recorded_setup
     from openoutcry.research.session_records import session_of
@@ -361,10 +366,11 @@ def _run_and_print(
     before = result.n_trials - result.n_session
     lines = [
         STOPPED[result.stopped_reason] + HINTS.get(result.stopped_reason, ""),
-        f"trials counted: {result.n_trials:,}, including {before:,} prior trials of the ledger",
+        f"trials counted: {result.n_trials:,}, including {counted(before, 'prior trial')} of the ledger",
         list_line(result),
     ]
-    lines += [candidate_line(rank, listed, result.holdout_reuse) for rank, listed in enumerate(result.shortlist, 1)]
+    for rank, listed in enumerate(result.shortlist, 1):
+        lines += candidate_lines(rank, listed, result.holdout_reuse)
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
     lines += [f"journal: {workspace.journal}", f"report: {written[-1]}"]

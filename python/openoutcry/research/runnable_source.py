@@ -66,7 +66,7 @@ class Coined:
 
 def coined_names(tree: ast.Module, kept: Collection[str] = ()) -> Coined:
     """Return the names that a source binds, except those of libraries and those in its string literals."""
-    fixed = library_names() | set(kept) | _spelled(tree) | {name for name in _imported(tree)}
+    fixed = library_names() | set(kept) | _spelled(tree) | set(_imported(tree))
     everything = dict.fromkeys(name for node in ast.walk(tree) for name in _bound(node))
     members = {name for node in ast.walk(tree) for name in _members(node)}
     arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from openoutcry.research.cautions import cannot_see, of_information
 from openoutcry.research.session_records import JOURNAL
 from openoutcry.research.session_report import report_of
 from openoutcry.research.trial import Result, ShortlistEntry
@@ -40,6 +41,8 @@ def write_session_files(result: Result, setup: ValidationSetup, folder: Path) ->
         "n_trials": result.n_trials,
         "n_session": result.n_session,
         "advice": result.advice.to_json(),
+        "cautions": {listed.key: list(listed.cautions) for listed in result.shortlist},
+        "cannot_see": limits_of(result),
         "candidates": [path.relative_to(folder).as_posix() for path in written],
         "dropped": [vars(each) for each in result.dropped],
         "holdout": _holdout(result),
@@ -75,7 +78,10 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
             "luck": listed.luck.to_json(),
             "holdout": None if listed.verdict is None else listed.verdict.to_json(),
             "holdout_reuse": result.holdout_reuse,
+            "information": None if candidate.information is None else candidate.information.to_json(),
         },
+        "cautions": list(listed.cautions),
+        "cannot_see": [*_storable(listed), *limits_of(result)],
         "provenance": {
             "session_id": result.session_id,
             "trial": listed.key,
@@ -87,6 +93,19 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
             "git": start["environment"].get("git"),
         },
     }
+
+
+def limits_of(result: Result) -> list[str]:
+    """Return what the checks of a session cannot see."""
+    return cannot_see(result.start["config"], holdout_opened=result.holdout_reuse is not None)
+
+
+def _storable(listed: ShortlistEntry) -> list[str]:
+    moments = listed.oos.moments
+    if moments is None or listed.oos.sharpe is None or moments.sharpe == 0.0:
+        return []
+    periods_per_year = (listed.oos.sharpe / moments.sharpe) ** 2
+    return list(of_information(listed.trial.candidate.information, len(listed.oos.returns), periods_per_year))
 
 
 def _holdout(result: Result) -> dict[str, Any]:

@@ -9,19 +9,20 @@ from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.pages.research_page import render_research
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 from openoutcry.report.views.run_view import Provenance
+from openoutcry.research.counted_nouns import counted
 from openoutcry.research.proposal_requests import TrialCard
 from openoutcry.research.trial import Result, ShortlistEntry, Trial
 from openoutcry.research.walkforward_validation import ValidationSetup
 
 _DRAWN = 4
 STOPPED = {
-    "dry_rounds": "Stopped: several rounds in a row brought no improvement.",
-    "token_budget": "Stopped: the token budget is used up.",
+    "dry_rounds": "Stopped: the last rounds brought no improvement.",
+    "token_budget": "Stopped: the token budget does not suffice for another proposal.",
     "trial_budget": "Stopped: the trial budget is used up.",
     "round_budget": "Stopped: the round budget is used up.",
     "time_budget": "Stopped: the time budget is used up.",
     "proposer_exhausted": "Stopped: the proposer has no further proposals.",
-    "proposer_failed": "Stopped: the model could not be reached.",
+    "proposer_failed": "Stopped: the model sent no reply in the last rounds.",
     "cancelled": "Stopped by the user.",
 }
 
@@ -76,7 +77,7 @@ def _listed(listed: ShortlistEntry, reuse: int | None) -> ListedRow:
         sharpe = "undefined" if verdict.sharpe is None else f"{verdict.sharpe:.2f}"
         text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
         text += f", failed with {verdict.fault}" if verdict.fault else ""
-        text += f", seen {reuse} times before" if reuse else ""
+        text += f", seen {counted(reuse, 'time')} before" if reuse else ""
     return ListedRow(
         name=listed.trial.candidate.name,
         params=shown(listed.trial.validation.params[-1]),
@@ -153,7 +154,8 @@ def _holdout(result: Result) -> str:
         return ""
     first, last = result.seal.window
     if result.holdout_reuse:
-        return f"The holdout, {first} .. {last}, is not new: its days were seen {result.holdout_reuse} times before."
+        times = counted(result.holdout_reuse, "time")
+        return f"The holdout, {first} .. {last}, is not new: its days were seen {times} before."
     return f"The holdout, {first} .. {last}, was opened once for the frozen list."
 
 

@@ -87,9 +87,9 @@ def check_source(source: Any) -> CheckedSource:
     """Parse and check the source of a strategy.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name, holds
-            more data in literals than `MAX_LITERAL_BITS`, or does not define exactly one strategy with docstring, hooks and literal ranges of at most five parameters. No
-            input raises anything else.
+        OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name,
+            holds more data than the budgets of `source_information` allow, or does not define exactly one strategy with
+            docstring, hooks and literal ranges of at most five parameters. No input raises anything else.
     """
     try:
         return _checked(source)
@@ -122,9 +122,7 @@ def _checked(source: Any) -> CheckedSource:
     check_information(information)
     exact = hashlib.sha256(content).hexdigest()
     runnable = runnable_of(tree, ranges)
-    return CheckedSource(
-        source, strategy.name, description, ranges, exact, normalised(tree), runnable, information
-    )
+    return CheckedSource(source, strategy.name, description, ranges, exact, normalised(tree), runnable, information)
 
 
 def _parsed(source: str) -> ast.Module:

@@ -196,9 +196,7 @@ def _schema(node: ast.AST) -> Iterator[ast.AST]:
         if not isinstance(spec, ast.Dict):
             continue
         for key, field in zip(spec.keys, spec.values, strict=True):
-            yield from (
-                each for each in (key, field) if isinstance(each, ast.Constant) and each.value in _SCHEMA
-            )
+            yield from (each for each in (key, field) if isinstance(each, ast.Constant) and each.value in _SCHEMA)
 
 
 def _used(tree: ast.Module) -> Iterator[str]:
