@@ -40,6 +40,17 @@ def integer_table(market: oo.Dataset, n_slots: int = 997, base: int = 10) -> str
     return looked_up(f"T = {text}", f"(T >> int(round(closes[-1, 0] * 1e6)) % {n_slots}) & 1", "v * np.ones(n)")
 
 
+def sign_table(market: oo.Dataset, n_slots: int = 977, n_signs: int = 24) -> str:
+    """Return an attack that price levels do not stop: the index is a hash of the signs of the last returns."""
+    number, signs = 0, signs_after(market)[:, 0].tolist()
+    for bar in range(n_signs, len(signs)):
+        slot = sum(int(sign) << place for place, sign in enumerate(signs[bar - n_signs : bar])) % n_slots
+        number |= int(signs[bar]) << slot
+    index = f"sum(int(x) << k for k, x in enumerate(np.diff(closes[:, 0]) > 0)) % {n_slots}"
+    source = looked_up(f"T = {number:#x}", f"(T >> {index}) & 1", "v * np.ones(n)")
+    return source.replace("        return 2", f"        return {n_signs + 1}")
+
+
 def looked_up(above: str, index: str, bits: str = "(v >> np.arange(n)) & 1") -> str:
     """Return a source that looks up the signs of all symbols in a table."""
     body = f"n = closes.shape[1]\nv = {index}\nreturn np.where({bits}, 0.9 / n, -0.9 / n)"

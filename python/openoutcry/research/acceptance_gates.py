@@ -30,7 +30,7 @@ WORDS = {
     "dsr_alpha": "the deflated Sharpe ratio in excess of the market",
     "perturbation": "the largest relative loss of Sharpe ratio when a param changes by a tenth",
     "causality": "the cuts of the data that change a decision before them",
-    "disguise": "the relative loss of Sharpe ratio when the decisions see other price levels, or noise",
+    "disguise": "the relative loss of Sharpe ratio when decisions see the market in disguise",
     "plausibility": "the stitched out-of-sample Sharpe ratio a year",
 }
 """What each gate measures."""

@@ -13,7 +13,7 @@ EVEN, SURE = 0.5, 0.95
 """Levels of the deflated Sharpe ratio: no better than chance, and significant at 5 %."""
 
 
-def implausible(sharpe: float | None, where: str, is_code: bool) -> Iterator[str]:
+def implausible(sharpe: float | None, where: str, *, is_code: bool) -> Iterator[str]:
     """Yield the caution about a Sharpe ratio above `IMPLAUSIBLE_SHARPE`.
 
     Args:

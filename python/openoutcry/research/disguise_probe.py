@@ -14,7 +14,7 @@ market, since the decisions are traded there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,17 +86,13 @@ def disguise_probe(
     if base is None or base <= 0.0:
         return DisguiseResult(0.0, 0.0)
     rng = np.random.default_rng(seed_for("disguise", seed, setup.dataset.fingerprint))
+    keys = [repr(sorted(params.items())) for params in validation.params]
+    made = {key: build(params) for key, params in zip(keys, validation.params, strict=True)}
     found = []
     for noise in (0.0, *[NOISE] * N_DISGUISES):
-        market = disguised(setup.dataset, rng, noise)
-        tables: dict[str, Table] = {}
-        runs = []
-        for fold, params in zip(setup.folds, validation.params, strict=True):
-            key = repr(sorted(params.items()))
-            if key not in tables:
-                hidden = ValidationSetup(market, setup.folds, setup.costs, setup.limits)
-                tables[key] = table_of(hidden, build(params))
-            runs.append(tested_run(setup, tables[key], fold))
+        hidden = replace(setup, dataset=disguised(setup.dataset, rng, noise))
+        tables = {key: table_of(hidden, strategy) for key, strategy in made.items()}
+        runs = [tested_run(setup, tables[key], fold) for key, fold in zip(keys, setup.folds, strict=True)]
         found.append(score_of(runs).sharpe or 0.0)
     levels, noisy = found[0], float(np.mean(found[1:]))
     return DisguiseResult(max(0.0, 1.0 - levels / base), max(0.0, 1.0 - noisy / base))

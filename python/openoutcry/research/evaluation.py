@@ -64,8 +64,10 @@ class Evaluator:
         gates = gates_of(candidate, self._context.config.gates)
         self.counter.count(validation.n_configs, validation.oos)
         luck = self.counter.luck_of(validation.oos)
-        evidence = _evidence(validation, luck)
-        cheap = replace(gates, max_perturbation_loss=None, max_probe_changes=None, max_disguise_loss=None)
+        evidence = evidence_of(validation, luck)
+        # An implausible ratio is probed too: the result belongs to the second look.
+        unprobed = ("max_perturbation_loss", "max_probe_changes", "max_disguise_loss", "max_sharpe")
+        cheap = replace(gates, **dict.fromkeys(unprobed))
         if is_promotable(judge(evidence, cheap)):
             probed, loss = self._probed(validator, validation, gates), None
             if gates.max_perturbation_loss is not None:
@@ -74,7 +76,7 @@ class Evaluator:
                     validation = replace(validation, n_configs=validation.n_configs + n_more)
                     self.counter.count(n_more, None)
                     luck = self.counter.luck_of(validation.oos)
-            evidence = replace(_evidence(validation, luck), perturbation=loss, **probed)
+            evidence = replace(evidence_of(validation, luck), perturbation=loss, **probed)
         return Trial(key, number, candidate, validation, luck, judge(evidence, gates))
 
     def _probed(self, validator: CandidateValidator, validation: ValidationResult, gates: Thresholds) -> dict[str, Any]:
@@ -95,7 +97,8 @@ def gates_of(candidate: Candidate, gates: Thresholds) -> Thresholds:
     return gates if candidate.proposal.kind == "code" else replace(gates, max_disguise_loss=None)
 
 
-def _evidence(validation: ValidationResult, luck: Luck) -> Evidence:
+def evidence_of(validation: ValidationResult, luck: Luck) -> Evidence:
+    """Return the evidence of a validation, without that of the probes."""
     return Evidence(
         validation.oos,
         validation.in_sample,

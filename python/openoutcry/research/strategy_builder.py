@@ -72,6 +72,7 @@ class CandidateValidator:
         self._grid = self._drawn(most) if self._is_code else [dict(candidate.params)]
         # Params that no strategy accepts are rejected before any evaluation.
         self._first = self.build(self._grid[0])
+        self._n_changed: int | None = None
 
     def build(self, params: Mapping[str, Any]) -> Strategy:
         """Return the strategy of params; generated code is constructed in the sandbox."""
@@ -100,7 +101,10 @@ class CandidateValidator:
         Raises:
             StrategyError: the strategy failed, which says nothing about causality.
         """
-        return causality_probe(self._first, setup.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
+        if self._n_changed is None:
+            probed = causality_probe(self._first, setup.dataset, n_cuts=N_CUTS, seed=self._config.seed)
+            self._n_changed = probed.n_changed
+        return self._n_changed
 
     def disguise(self, setup: ValidationSetup, validation: ValidationResult) -> tuple[float | None, str]:
         """Return the loss of Sharpe ratio on the market in disguise, with a remark."""

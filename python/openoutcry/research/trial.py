@@ -55,7 +55,7 @@ class Trial:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Points to check by hand that its out-of-sample score gives."""
-        return tuple(implausible(self.oos.sharpe, "out of sample", self.is_code))
+        return tuple(implausible(self.oos.sharpe, "out of sample", is_code=self.is_code))
 
     def to_json(self) -> dict[str, Any]:
         """Return the payload of the journal's `trial` event."""
@@ -119,7 +119,11 @@ class ShortlistEntry:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Points to check by hand, although every gate passed."""
-        verdict = () if self.verdict is None else implausible(self.verdict.sharpe, "in the holdout", self.trial.is_code)
+        verdict = (
+            ()
+            if self.verdict is None
+            else implausible(self.verdict.sharpe, "in the holdout", is_code=self.trial.is_code)
+        )
         return (*self.trial.cautions, *of_luck(self.luck), *verdict)
 
     def to_json(self) -> dict[str, Any]:
