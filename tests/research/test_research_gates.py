@@ -323,7 +323,7 @@ def _evidence_of(score: OosScore, luck: Luck) -> Evidence:
         (oos(1.0), oos(1.0), Guard(), "stitched Sharpe ratio 1.0 does not exceed the incumbent's 1.0"),
         (oos(1.00001), oos(1.00002), Guard(), "ratio 1.00001 does not exceed the incumbent's 1.00002"),
         (oos(1.1), oos(1.0), Guard(min_improvement=0.2), "1.1 does not exceed the incumbent's 1 by more than 0.2"),
-        (oos(2.0, 0.2), oos(1.0, 0.1), Guard(), "its drawdown of 0.2 exceeds the limit of 0.135 that"),
+        (oos(2.0, 0.2), oos(1.0, 0.1), Guard(), "its drawdown of 0.2 exceeds 0.135, the limit"),
         (oos(None), None, Guard(), "its stitched out-of-sample Sharpe ratio a year is undefined"),
     ],
 )  # fmt: skip

@@ -26,7 +26,7 @@ def beats(new: OosScore, best: OosScore | None, guard: Guard) -> tuple[bool, str
         return False, _not_above("stitched Sharpe ratio", new.sharpe, best.sharpe, guard.min_improvement)
     deepest = best.max_drawdown * (1.0 + guard.drawdown_tolerance) + guard.drawdown_floor
     if new.max_drawdown > deepest:
-        limit = f"the limit of {deepest:.4g} that the incumbent's {best.max_drawdown:.4g} sets"
+        limit = f"{deepest:.4g}, the limit beside an incumbent with {best.max_drawdown:.4g}"
         return False, f"not advanced: its drawdown of {new.max_drawdown:.4g} exceeds {limit}"
     return True, ""
 
