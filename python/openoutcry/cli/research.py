@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +13,7 @@ import typer
 
 from openoutcry.cli.market_options import checked_output_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
+from openoutcry.cli.research_interrupt import stopping_after_round
 from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_lines, list_line
 from openoutcry.cli.run_table import plain
 from openoutcry.data.readers.market_columns import ReadOptions
@@ -74,6 +72,10 @@ LEDGER_DIR = typer.Option(None, help="Folder of the ledger; by default `OPENOUTC
 PROVIDER = typer.Option(
     ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
 )
+UNSAFE = typer.Option(False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it.")
+ACCEPT = typer.Option(
+    False, "--accept-implausible", help="Also list trials above the Sharpe ratio that `--gates strict` allows."
+)
 JOURNAL = typer.Argument(help="`logs/research_journal.jsonl` of a session's folder.")
 SESSION = typer.Option(None, help="ID of the session, or a prefix; the last one by default.")
 DATA = typer.Option(None, "--data", help="The market, if its location has changed.")
@@ -107,12 +109,8 @@ def run(
     ledger_dir: Path | None = LEDGER_DIR,
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a spent holdout again; results record it."),
     allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Allow proposals of code, run in the sandbox."),
-    unsafe_no_isolation: bool = typer.Option(
-        False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it."
-    ),
-    accept_implausible: bool = typer.Option(
-        False, "--accept-implausible", help="Also list trials above the implausible Sharpe ratio of `--gates strict`."
-    ),
+    unsafe_no_isolation: bool = UNSAFE,
+    accept_implausible: bool = ACCEPT,
     training_cutoff: str | None = typer.Option(None, help="Last date of the model's training data."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     max_trials: int = _budget(10, "Trials: configurations with an out-of-sample result."),
@@ -353,7 +351,7 @@ def _run_and_print(
     from openoutcry.research.session_records import session_of
     from openoutcry.research.session_report import STOPPED
 
-    with _stopping(workspace.cancelled):
+    with stopping_after_round(workspace.cancelled):
         result = run_session()
     written = write_session_files(
         result, recorded_setup(load, session_of(workspace.journal, result.session_id)), workspace.folder
@@ -377,23 +375,3 @@ def _run_and_print(
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
     raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
-
-
-@contextmanager
-def _stopping(cancelled: threading.Event) -> Iterator[None]:
-    """Let the first Ctrl-C stop after the round, and the second abort."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def stop(number: int, frame: Any) -> None:
-        cancelled.set()
-        signal.signal(signal.SIGINT, before)
-        echo("stopping after this round; press Ctrl-C again to abort", err=True)
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Cautions about a candidate that passed its gates, and what no check of a session can see."""
+"""Cautions about a candidate, and what the checks of a session cannot see."""
 
 from __future__ import annotations
 

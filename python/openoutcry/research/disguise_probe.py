@@ -1,4 +1,4 @@
-"""Disguise probe: detect decisions that recognise the market instead of following a rule.
+"""Disguise probe: detect decisions that recognise the market.
 
 A table of the future must be indexed by something that tells the bars apart: the price itself, or the digits of a
 return. The probe decides on the market in disguise and trades the decisions on the true market. A rule about returns
@@ -74,7 +74,9 @@ class DisguiseResult:
 def disguise_probe(
     setup: ValidationSetup, validation: ValidationResult, build: Callable[[Mapping[str, Any]], Strategy], seed: int
 ) -> DisguiseResult:
-    """Return the loss of a strategy on the market in disguise; 0 if it has no profit to lose.
+    """Return the loss of a strategy on the market in disguise.
+
+    It is 0 if the strategy has no profit to lose.
 
     Args:
         setup: Market, folds, costs and limits.
@@ -124,7 +126,7 @@ def disguised(dataset: Dataset, rng: np.random.Generator, noise: float = NOISE) 
 
 
 def _volatility(dataset: Dataset) -> Table:
-    """Return the standard deviation of the log return of each symbol, without the days of its splits."""
+    """Return the volatility of each symbol, without the days of its splits."""
     with np.errstate(invalid="ignore", divide="ignore"):
         steps = np.diff(np.log(dataset.close), axis=0)
     if dataset.splits is not None:

@@ -93,7 +93,10 @@ class Evaluator:
 
 
 def gates_of(candidate: Candidate, gates: Thresholds) -> Thresholds:
-    """Return the thresholds that apply to a candidate: a library strategy cannot hold the future."""
+    """Return the thresholds that apply to a candidate.
+
+    A library strategy holds no literals of the proposer, so it needs no disguise.
+    """
     return gates if candidate.proposal.kind == "code" else replace(gates, max_disguise_loss=None)
 
 

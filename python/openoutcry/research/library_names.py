@@ -1,4 +1,4 @@
-"""Names that the allowed modules define: a source that uses one of them has coined nothing."""
+"""Names that the allowed modules define, which a source does not coin."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OTHERS = """
 
 @lru_cache(maxsize=1)
 def library_names() -> frozenset[str]:
-    """Return the names of modules, functions, attributes and keywords that a strategy may use."""
+    """Return the names of modules, functions, attributes and keywords."""
     names = {*_OTHERS.split(), *keyword.kwlist, *keyword.softkwlist}
     for module in _MODULES:
         names |= {*module.__name__.split("."), *dir(module)}

@@ -65,7 +65,10 @@ class Coined:
 
 
 def coined_names(tree: ast.Module, kept: Collection[str] = ()) -> Coined:
-    """Return the names that a source binds, except those of libraries and those in its string literals."""
+    """Return the names that a source coins.
+
+    They are bound in it, are no names of libraries, and occur in no string literal.
+    """
     fixed = library_names() | set(kept) | _spelled(tree) | set(_imported(tree))
     everything = dict.fromkeys(name for node in ast.walk(tree) for name in _bound(node))
     members = {name for node in ast.walk(tree) for name in _members(node)}
@@ -159,7 +162,10 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def _spelled(tree: ast.Module) -> set[str]:
-    """Return the words of string literals: a name in one, such as a named tuple's field, must stay."""
+    """Return the words of string literals.
+
+    A name in one, such as a field of a named tuple, must stay.
+    """
     texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and is_text_statement(node)}
     found: set[str] = set()
     for node in ast.walk(tree):

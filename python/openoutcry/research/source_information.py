@@ -105,7 +105,10 @@ def check_information(found: Information, params: Mapping[str, Any] | None = Non
 
 
 def value_bits(value: Any) -> float:
-    """Return the bits of a literal: 1 for None and bools, 3.3 a digit, 8 a byte of text."""
+    """Return the bits of a literal.
+
+    They are 1 for None and bools, 3.3 a digit, 8 a byte of text.
+    """
     if value is None or value is Ellipsis or isinstance(value, bool):
         return 1.0
     if isinstance(value, complex):
@@ -146,14 +149,17 @@ def _decimal_bits(number: Decimal) -> float:
 
 
 def _constants(tree: ast.Module) -> Iterator[float]:
-    """Yield the bits of each number, bytes literal and other constant that is no string."""
+    """Yield the bits of each constant that is no string."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and not isinstance(node.value, str):
             yield value_bits(node.value)
 
 
 def _displayed(tree: ast.Module) -> Iterator[float]:
-    """Yield the bits of names in long displays: a list of two variables is a list of bits."""
+    """Yield the bits of names in long displays.
+
+    A list of two variables is a list of bits.
+    """
     for node in ast.walk(tree):
         if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
             values = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
@@ -178,7 +184,10 @@ def _texts(tree: ast.Module, params: Collection[str]) -> float:
 
 
 def _strings(tree: ast.Module) -> Iterator[tuple[str, bool]]:
-    """Yield each string that is no docstring, and whether it belongs to the form of `PARAM_RANGES`."""
+    """Yield each string that is no docstring.
+
+    With it, whether it belongs to the form of `PARAM_RANGES`.
+    """
     texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and is_text_statement(node)}
     schema = {id(each) for node in ast.walk(tree) for each in _schema(node)}
     for node in ast.walk(tree):

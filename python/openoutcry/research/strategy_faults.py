@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from openoutcry.harness import AgentError
 from openoutcry.openoutcry_py import OpenOutcryError
-
-if TYPE_CHECKING:
-    from openoutcry.research.sandboxed_worker import WorkerLimits
 
 REASONS = ("timeout", "memory", "output", "crashed", "answer", "error")
 """Reasons of a fault: time, memory or output above its limit; an exit; an invalid answer; an exception."""
@@ -23,6 +20,18 @@ _OF_SLUG = {
 _RAISED = "a strategy must return `"
 _INVALID = "OpenOutcryError: "
 _MEMORY = ("MemoryError", "_ArrayMemoryError")
+
+
+class SizeLimits(Protocol):
+    """Limits of a worker that a fault states."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Address space."""
+
+    @property
+    def print_bytes(self) -> int:
+        """Maximum number of bytes that a strategy may print per table."""
 
 
 class StrategyError(AgentError):
@@ -44,7 +53,7 @@ class StrategyError(AgentError):
         return StrategyError, (self.slug, self.reason, self.detail, self.where)
 
 
-def fault_of(error: OpenOutcryError, limits: WorkerLimits, where: str, *, is_output_cut: bool) -> StrategyError:
+def fault_of(error: OpenOutcryError, limits: SizeLimits, where: str, *, is_output_cut: bool) -> StrategyError:
     """Return the fault behind an error of a worker.
 
     Args:
@@ -65,7 +74,7 @@ def fault_of(error: OpenOutcryError, limits: WorkerLimits, where: str, *, is_out
     return StrategyError(error.slug, reason, _detail(reason, text, raised, limits), where)
 
 
-def output_fault(limits: WorkerLimits, where: str = "") -> StrategyError:
+def output_fault(limits: SizeLimits, where: str = "") -> StrategyError:
     """Return the fault of a worker that printed more than its limit."""
     return StrategyError("answer_too_long", "output", _detail("output", "", "", limits), where)
 
@@ -77,7 +86,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _detail(reason: str, text: str, raised: str, limits: WorkerLimits) -> str:
+def _detail(reason: str, text: str, raised: str, limits: SizeLimits) -> str:
     if reason == "memory":
         return f"a strategy must need at most {limits.memory_bytes // 2**20:,} MiB of memory; received {raised}"
     if reason == "output" and "an answer must" not in text:

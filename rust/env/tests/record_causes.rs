@@ -1,4 +1,4 @@
-//! Likely causes in words: each names only what can have happened, for every way in which it arises.
+//! Likely causes in words, for every way in which they arise.
 
 mod shared;
 
@@ -17,8 +17,7 @@ fn up(value: &mut f64) {
 }
 
 fn trade(run: &mut RunTrajectory, step: usize) {
-    run.steps[step].decision =
-        "{\"orders\":[{\"action\":\"sell\",\"symbol\":\"S000\",\"target_weight\":-0.5}]}".into();
+    run.steps[step].decision = "{\"orders\":[{\"action\":\"sell\",\"symbol\":\"S000\",\"target_weight\":-0.5}]}".into();
 }
 
 /// Returns the first difference after a change, with the chain rebuilt or not.
