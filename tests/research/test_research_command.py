@@ -65,7 +65,7 @@ def test_a_run_writes_short_list_journal_and_report(first: tuple[Path, str]) -> 
     assert "prior trials on this family of markets: 0" in shown
     assert re.search(r"1\. trend fast=20 side=long-short slow=120, Sharpe -?\d\.\d\d out of sample: discarded", shown)
     assert "short list: 0 of 3 trials" in shown
-    assert "several rounds in a row brought no improvement. `--max-dry-rounds` sets how many" in shown
+    assert "the last rounds brought no improvement. `--max-dry-rounds` sets how many" in shown
     assert (folder / JOURNAL).exists()
     assert (folder / "research" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert json.loads((folder / "research" / "shortlist.json").read_text())["n_trials"] == 3
@@ -106,7 +106,7 @@ def test_an_unreachable_model_is_an_error(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
         words = ("run", "--provider", url, "--model", "none", "--max-dry-rounds", "1", "--no-ledger")
         shown = research(tmp_path, *words, code=1).stdout
-    assert "the model could not be reached" in shown
+    assert "the model sent no reply in the last rounds" in shown
 
 
 def test_a_second_session_starts_with_the_results_of_the_first(first: tuple[Path, str]) -> None:

@@ -20,12 +20,16 @@ from openoutcry.research.acceptance_gates import (
     thresholds_of,
 )
 from openoutcry.research.benchmark_excess import Benchmark
+from openoutcry.research.cautions import implausible, of_luck
+from openoutcry.research.counted_nouns import counted
+from openoutcry.research.disguise_probe import DisguiseResult
+from openoutcry.research.evaluation import evidence_of
 from openoutcry.research.incumbent import beats
 from openoutcry.research.selection_luck import Luck, PriorTrials, RunningMoments, TrialCounter
 from openoutcry.research.session_config import Guard, ResearchConfig
 from openoutcry.research.short_list import select_shortlist
-from openoutcry.research.trial import ShortlistEntry
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore, moments_of
+from openoutcry.research.walkforward_validation import ValidationResult
 
 
 def fold(**changes) -> FoldScore:
@@ -43,7 +47,7 @@ def oos(
     return OosScore(sharpe, drawdown, 0.2, made, moments_of(returns), returns, nav, ("2000-01-03",) * 400)
 
 
-GOOD = Evidence(oos(), (InSample(2.0, 0.1),) * 4, 0.9, probe_changes=0)
+GOOD = Evidence(oos(), (InSample(2.0, 0.1),) * 4, 0.9, probe_changes=0, disguise_loss=0.0)
 
 
 def gates_of(evidence: Evidence, **changes) -> dict:
@@ -61,6 +65,7 @@ def test_a_trial_that_passes_every_gate_is_promotable() -> None:
         "trades",
         "dsr",
         "causality",
+        "disguise",
     ]
     assert all(set(gate.to_json()) >= {"value", "threshold", "op", "passed", "evaluated"} for gate in gates)
 
@@ -136,7 +141,7 @@ def test_without_gates_no_trial_is_promotable() -> None:
 
 def test_thresholds_are_read_from_plain_values_and_unknown_ones_are_refused() -> None:
     assert thresholds_of({"preset": "strict", "min_trades": None}) == Thresholds(
-        min_dsr=0.95, min_dsr_alpha=0.95, min_trades=None
+        min_dsr=0.95, min_dsr_alpha=0.95, min_trades=None, max_sharpe=4.0
     )
     for wrong in (
         {"min_sharp": 1.0},
@@ -278,14 +283,85 @@ def test_a_constant_benchmark_removes_nothing() -> None:
     assert luck.dsr_alpha == luck.dsr
 
 
-def test_a_short_list_entry_shows_its_cautions() -> None:
+def test_cautions_about_luck_name_what_is_there() -> None:
     sure = Luck(9, 9, 0.99, 1.0, 0.99, None, 0.96, 0.1, 0.05)
+    nothing = "no return is left in excess of the market"
     expected = {
         (): sure,
-        ("no return is left in excess of the market",): replace(sure, dsr_alpha=None),
+        (nothing,): replace(sure, dsr_alpha=None, alpha_undefined=nothing),
+        ("the returns of the market over these bars are unknown",): TrialCounter(PriorTrials()).luck_of(oos()),
         ("its DSR in excess of the market is 0.300",): replace(sure, dsr_alpha=0.3),
         ("its DSR is 0.600 when deflated by the spread of the trials' Sharpe ratios",): replace(sure, dsr_spread=0.6),
     }
-    for cautions, luck in expected.items():
-        # The trial does not matter here.
-        assert ShortlistEntry(None, luck, ()).cautions == cautions  # type: ignore[arg-type]
+    for found, luck in expected.items():
+        assert tuple(of_luck(luck)) == found
+
+
+def test_a_missing_alpha_has_the_reason_of_its_kind() -> None:
+    """Constant returns, unknown benchmarks and a multiple of a benchmark are three reasons."""
+    market, flat = held(), replace(oos(), returns=np.zeros(400), moments=None)
+    counter = TrialCounter(PriorTrials(), [market])
+    multiple = counter.luck_of(track(2.0 * market.returns))
+    assert (multiple.dsr_alpha, multiple.alpha_undefined) == (None, "no return is left in excess of the market")
+    assert counter.luck_of(flat).alpha_undefined == "the returns are constant"
+    assert counter.luck_of(oos()).alpha_undefined == ""
+    shown = {
+        gate.name: gate.reason
+        for gate in judge(_evidence_of(flat, counter.luck_of(flat)), Thresholds(min_dsr_alpha=0.5))
+    }
+    assert (shown["dsr"], shown["dsr_alpha"]) == ("the returns are constant",) * 2
+
+
+def _evidence_of(score: OosScore, luck: Luck) -> Evidence:
+    return evidence_of(ValidationResult(score, GOOD.in_sample, (), 1), luck)
+
+
+@pytest.mark.parametrize(
+    ("new", "best", "guard", "text"),
+    [
+        (oos(1.905), oos(2.905), Guard(), "stitched Sharpe ratio 1.905 does not exceed the incumbent's 2.905"),
+        (oos(1.0), oos(1.0), Guard(), "stitched Sharpe ratio 1.0 does not exceed the incumbent's 1.0"),
+        (oos(1.00001), oos(1.00002), Guard(), "ratio 1.00001 does not exceed the incumbent's 1.00002"),
+        (oos(1.1), oos(1.0), Guard(min_improvement=0.2), "1.1 does not exceed the incumbent's 1 by more than 0.2"),
+        (oos(2.0, 0.2), oos(1.0, 0.1), Guard(), "its drawdown of 0.2 exceeds 0.135, the limit"),
+        (oos(None), None, Guard(), "its stitched out-of-sample Sharpe ratio a year is undefined"),
+    ],
+)  # fmt: skip
+def test_a_kept_trial_says_that_it_did_not_advance_and_why(
+    new: OosScore, best: OosScore | None, guard: Guard, text: str
+) -> None:
+    """`kept: a Sharpe ratio above 2.905 is required; received 1.905` read as a contradiction."""
+    is_better, why = beats(new, best, guard)
+    assert not is_better
+    assert why.startswith("not advanced: ")
+    assert text in why
+
+
+def test_a_failed_disguise_shows_its_parts() -> None:
+    bad = replace(GOOD, disguise_loss=1.02, disguise_remark=DisguiseResult(1.02, 0.98).remark)
+    (text,) = failed(judge(bad, Thresholds()))
+    assert text == (
+        "disguise: the relative loss of Sharpe ratio when decisions see the market in disguise must be "
+        "<= 0.25; received 1.02 (1.02 with other price levels, 0.98 with noise too: "
+        "the decisions depend on price levels)"
+    )
+    assert DisguiseResult(0.01, 0.5).remark.endswith("the decisions depend on small differences of prices")
+    assert DisguiseResult(0.01, 0.05).remark.endswith("noise too"), "nothing is named for a small loss"
+
+
+def test_a_sharpe_ratio_above_four_is_implausible_under_strict_gates() -> None:
+    high = replace(GOOD, oos=oos(4.01), dsr=0.99, dsr_alpha=0.99)
+    (text,) = failed(judge(high, Thresholds.preset("strict")))
+    assert text.startswith("plausibility: the stitched out-of-sample Sharpe ratio a year must be <= 4; received 4.01")
+    assert failed(judge(high, Thresholds())) == ()
+    (caution,) = implausible(4.01, "out of sample", is_code=True)
+    assert "hindsight in its code" in caution
+    (caution,) = implausible(4.01, "in the holdout", is_code=False)
+    assert "hindsight" not in caution, "a library strategy holds no future"
+    assert list(implausible(3.99, "", is_code=True)) == list(implausible(None, "", is_code=True)) == []
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 trials"), (1, "1 trial"), (2, "2 trials"), (1000, "1,000 trials")])
+def test_a_count_agrees_with_its_noun(number: int, text: str) -> None:
+    assert counted(number, "trial") == text
+    assert counted(number, "run has", "runs have").endswith("run has" if number == 1 else "runs have")

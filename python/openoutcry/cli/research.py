@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +13,8 @@ import typer
 
 from openoutcry.cli.market_options import checked_output_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, holdout_lines, list_line
+from openoutcry.cli.research_interrupt import stopping_after_round
+from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_lines, holdout_lines, list_line
 from openoutcry.cli.run_table import plain
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
@@ -78,6 +76,10 @@ LEDGER_DIR = typer.Option(None, help="Folder of the ledger; by default `OPENOUTC
 PROVIDER = typer.Option(
     ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
 )
+UNSAFE = typer.Option(False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it.")
+ACCEPT = typer.Option(
+    False, "--accept-implausible", help="Also list trials above the Sharpe ratio that `--gates strict` allows."
+)
 JOURNAL = typer.Argument(help="`logs/research_journal.jsonl` of a session's folder.")
 SESSION = typer.Option(None, help="ID of the session, or a prefix; the last one by default.")
 DATA = typer.Option(None, "--data", help="The market, if its location has changed.")
@@ -111,9 +113,8 @@ def run(
     ledger_dir: Path | None = LEDGER_DIR,
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a spent holdout again; results record it."),
     allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Allow proposals of code, run in the sandbox."),
-    unsafe_no_isolation: bool = typer.Option(
-        False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it."
-    ),
+    unsafe_no_isolation: bool = UNSAFE,
+    accept_implausible: bool = ACCEPT,
     training_cutoff: str | None = typer.Option(None, help="Last date of the model's training data."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     max_trials: int = _budget(10, "Trials: configurations with an out-of-sample result."),
@@ -140,7 +141,8 @@ def run(
     options: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
     options |= {"allow_code": allow_code_gen, "unsafe_no_isolation": unsafe_no_isolation}
     options |= {"training_cutoff": training_cutoff, "costs": CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)}
-    config = _config(split, budgets, gates, options, all_kept=all_kept)
+    options["gates"] = _gates(gates, accept_implausible=accept_implausible)
+    config = _config(split, budgets, options, all_kept=all_kept)
     proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
     workspace = _workspace(out, (ledger, ledger_dir), (source, spec, reading), as_json)
@@ -268,28 +270,28 @@ def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig
 
 
 def _config(
-    split: tuple[Any, ...], budgets: tuple[Any, ...], gates: str, options: Mapping[str, Any], *, all_kept: bool
+    split: tuple[Any, ...], budgets: tuple[Any, ...], options: Mapping[str, Any], *, all_kept: bool
 ) -> ResearchConfig:
     from openoutcry.research.session_config import Budgets, Guard, ResearchConfig, Split
 
     fields = {name: value for name, value in options.items() if value is not None}
     guard = Guard(advanced_only=not all_kept)
-    return ResearchConfig(split=Split(*split), budgets=Budgets(*budgets), guard=guard, gates=_gates(gates), **fields)
+    return ResearchConfig(split=Split(*split), budgets=Budgets(*budgets), guard=guard, **fields)
 
 
-def _gates(name: str) -> Thresholds:
-    from openoutcry.research.acceptance_gates import PRESETS, Thresholds, thresholds_of
+def _gates(name: str, *, accept_implausible: bool) -> Thresholds:
+    from openoutcry.research.acceptance_gates import PRESETS, thresholds_of
 
-    if name in PRESETS:
-        return Thresholds.preset(name)
-    try:
-        found = json.loads(read_bytes(name, DOCUMENT_BYTES, "`--gates`"))
-    except (OSError, ValueError) as error:
-        wanted = f"`--gates` must be one of {', '.join(PRESETS)}, or a JSON file of thresholds"
-        raise refusal("argument_invalid", f"{wanted}; received {name!r}: {error}") from error
+    found: Any = {"preset": name}
+    if name not in PRESETS:
+        try:
+            found = json.loads(read_bytes(name, DOCUMENT_BYTES, "`--gates`"))
+        except (OSError, ValueError) as error:
+            wanted = f"`--gates` must be one of {', '.join(PRESETS)}, or a JSON file of thresholds"
+            raise refusal("argument_invalid", f"{wanted}; received {name!r}: {error}") from error
     if not isinstance(found, dict):
         raise refusal("argument_invalid", f"`--gates` must hold an object; received {type(found).__name__}")
-    return thresholds_of(found)
+    return thresholds_of(found | ({"max_sharpe": None} if accept_implausible else {}))
 
 
 def _workspace(
@@ -347,12 +349,13 @@ def _run_and_print(
     load: Callable[[], Dataset], run_session: Callable[[], Result], workspace: Workspace, as_json: bool
 ) -> None:
     """Run a session, write its files and print its result."""
+    from openoutcry.research.counted_nouns import counted
     from openoutcry.research.session_files import write_session_files
     from openoutcry.research.session_manager import recorded_setup
     from openoutcry.research.session_records import session_of
     from openoutcry.research.session_report import STOPPED
 
-    with _stopping(workspace.cancelled):
+    with stopping_after_round(workspace.cancelled):
         result = run_session()
     written = write_session_files(
         result, recorded_setup(load, session_of(workspace.journal, result.session_id)), workspace.folder
@@ -365,10 +368,11 @@ def _run_and_print(
     before = result.n_trials - result.n_session
     lines = [
         STOPPED[result.stopped_reason] + HINTS.get(result.stopped_reason, ""),
-        f"trials counted: {result.n_trials:,}, including {before:,} prior trials of the ledger",
+        f"trials counted: {result.n_trials:,}, including {counted(before, 'prior trial')} of the ledger",
         list_line(result),
     ]
-    lines += [candidate_line(rank, listed, result.holdout_reuse) for rank, listed in enumerate(result.shortlist, 1)]
+    for rank, listed in enumerate(result.shortlist, 1):
+        lines += candidate_lines(rank, listed, result.holdout_reuse)
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
     lines += holdout_lines(result)
@@ -376,23 +380,3 @@ def _run_and_print(
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
     raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
-
-
-@contextmanager
-def _stopping(cancelled: threading.Event) -> Iterator[None]:
-    """Let the first Ctrl-C stop after the round, and the second abort."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def stop(number: int, frame: Any) -> None:
-        cancelled.set()
-        signal.signal(signal.SIGINT, before)
-        echo("stopping after this round; press Ctrl-C again to abort", err=True)
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

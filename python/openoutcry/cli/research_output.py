@@ -29,6 +29,8 @@ class ProgressPrinter:
         self._named = ""
 
     def __call__(self, event: str, payload: Mapping[str, Any]) -> None:
+        from openoutcry.research.counted_nouns import counted
+
         if event == "session_start":
             market, prior_trials = payload["market"], payload["memory"]
             self._say(f"{market['name']}  {market['first']} .. {market['last']}  {len(payload['folds'])} folds")
@@ -37,10 +39,8 @@ class ProgressPrinter:
             if prior_trials["holdout_spent"]:
                 self._say("  · the holdout is spent: it stays closed without `--burn-holdout`", "yellow")
             if prior_trials["holdout_looks"]:
-                self._say(
-                    f"  · {prior_trials['holdout_looks']:,} runs have seen days of the holdout; results record it",
-                    "yellow",
-                )
+                runs = counted(prior_trials["holdout_looks"], "run has", "runs have")
+                self._say(f"  · {runs} seen days of the holdout; results record it", "yellow")
             if payload["config"]["unsafe_no_isolation"]:
                 self._say("  · code runs without a sandbox, with all rights of your user", "bold red")
         elif event == "proposal":
@@ -52,6 +52,8 @@ class ProgressPrinter:
         elif event == "trial":
             sharpe = payload["oos"]["sharpe"]
             self._named += f", Sharpe {'undefined' if sharpe is None else f'{sharpe:.2f}'} out of sample"
+            for caution in payload.get("cautions", ()):
+                self._say(f"     caution: {caution}", "yellow")
         elif event == "decision":
             style = "bold green" if payload["outcome"] == "advanced" else ""
             why = f": {payload['reasons'][0]}" if payload["reasons"] else ""
@@ -81,10 +83,12 @@ def _named(proposal: Mapping[str, Any] | None) -> str:
 
 def list_line(result: Result) -> str:
     """Return a line with the number of candidates."""
+    from openoutcry.research.counted_nouns import counted
+
     if not result.trials:
         return "short list: no trial was evaluated"
     text = "" if result.shortlist else ", which is correct if no strategy is better than chance"
-    return f"short list: {len(result.shortlist)} of {len(result.trials)} trials{text}"
+    return f"short list: {len(result.shortlist)} of {counted(len(result.trials), 'trial')}{text}"
 
 
 def holdout_lines(result: Result) -> list[str]:
@@ -97,14 +101,15 @@ def holdout_lines(result: Result) -> list[str]:
     return [*([] if power is None else [f"holdout test: {power.sentence}"]), f"holdout: {FAMILY_LIMITS}"]
 
 
-def candidate_line(rank: int, listed: Any, reuse: int | None) -> str:
-    """Return a line with a candidate and its holdout result."""
+def candidate_lines(rank: int, listed: Any, reuse: int | None) -> list[str]:
+    """Return a line with a candidate and its holdout result, and a line per caution."""
+    from openoutcry.research.counted_nouns import counted
     from openoutcry.research.parameter_maps import shown
 
     verdict = listed.verdict
     text = "holdout closed" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
-    text += f", its days seen {reuse} time{'s' * (reuse != 1)} before" if verdict is not None and reuse else ""
+    text += f", its days seen {counted(reuse, 'time')} before" if verdict is not None and reuse else ""
     dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
     named = f"{listed.trial.candidate.name} {shown(listed.trial.validation.params[-1])}"
-    cautions = "".join(f"; {each}" for each in listed.cautions)
-    return f"  {rank}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {text}{cautions}"
+    line = f"  {rank}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR at all trials {dsr}, {text}"
+    return [line, *(f"     caution: {each}" for each in listed.cautions)]

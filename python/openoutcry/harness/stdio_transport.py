@@ -105,6 +105,11 @@ class StdioSession(Session):
         """The last part of the standard error of the process."""
         return self._stderr_capture.tail
 
+    @property
+    def is_stderr_cut(self) -> bool:
+        """Whether the process wrote as much standard error as is forwarded, or more."""
+        return self._stderr_capture.remaining <= 0
+
     def answer(self, observation: str) -> str:
         """Send an observation and return the decision.
 

@@ -7,7 +7,7 @@ Every gate reports its value, its threshold and whether it could be evaluated. A
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf, isfinite, isinf, isnan
 from statistics import median
 from typing import Any
@@ -16,7 +16,7 @@ from openoutcry.arguments import is_bool
 from openoutcry.errors import refusal
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore
 
-GATES_VERSION = 3
+GATES_VERSION = 4
 
 _MOST = 1e300
 
@@ -30,12 +30,20 @@ WORDS = {
     "dsr_alpha": "the deflated Sharpe ratio in excess of the market",
     "perturbation": "the largest relative loss of Sharpe ratio when a param changes by a tenth",
     "causality": "the cuts of the data that change a decision before them",
+    "disguise": "the relative loss of Sharpe ratio when decisions see the market in disguise",
+    "plausibility": "the stitched out-of-sample Sharpe ratio a year",
 }
 """What each gate measures."""
 
-SKIPPED = "not measured because another gate failed"
+HINTS = {"plausibility": "look for hindsight or errors in the data; `--accept-implausible` disables this gate"}
+"""What a failed gate suggests."""
 
-NOTHING_LEFT = "no return is left in excess of the market"
+IMPLAUSIBLE_SHARPE = 4.0
+"""Annualised Sharpe ratio above which hindsight is likelier than skill."""
+
+UNDEFINED = "a deflated Sharpe ratio is undefined"
+
+SKIPPED = "not measured because another gate failed"
 
 LEAST_TRADES = 10
 """Closed trades that a fold needs before a profit factor without any loss counts."""
@@ -56,6 +64,8 @@ class Thresholds:
         min_dsr_alpha: The same for the returns in excess of beta times buy-and-hold, and of beta times equal weights.
         max_perturbation_loss: Largest relative loss of Sharpe ratio when a param changes by a tenth; costs trials.
         max_probe_changes: Cuts of the causality probe that change a decision.
+        max_disguise_loss: Relative loss of the stitched Sharpe ratio on the market in disguise; for generated code.
+        max_sharpe: Stitched out-of-sample Sharpe ratio, annualised; a higher one is implausible.
     """
 
     min_sharpe: float | None = 1.2
@@ -68,6 +78,8 @@ class Thresholds:
     min_dsr_alpha: float | None = None
     max_perturbation_loss: float | None = None
     max_probe_changes: float | None = 0
+    max_disguise_loss: float | None = 0.25
+    max_sharpe: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -85,7 +97,10 @@ class Thresholds:
         return PRESETS[name]
 
 
-PRESETS = {"default": Thresholds(), "strict": Thresholds(min_dsr=0.95, min_dsr_alpha=0.95)}
+PRESETS = {
+    "default": Thresholds(),
+    "strict": Thresholds(min_dsr=0.95, min_dsr_alpha=0.95, max_sharpe=IMPLAUSIBLE_SHARPE),
+}
 
 
 @dataclass(frozen=True)
@@ -126,6 +141,11 @@ class Evidence:
         dsr_alpha: The same in excess of the market; None if nothing is left.
         perturbation: Largest relative loss of Sharpe ratio when a param changes by a tenth; None if not measured.
         probe_changes: Cuts of the causality probe that changed a decision; None if not run.
+        probe_fault: Why the causality probe has no result; empty if it was not run.
+        disguise_loss: Relative loss on the market in disguise; None if not measured.
+        disguise_remark: Its parts, or why it was not measured.
+        dsr_undefined: Why there is no `dsr`.
+        alpha_undefined: Why there is no `dsr_alpha`.
     """
 
     oos: OosScore
@@ -134,6 +154,11 @@ class Evidence:
     dsr_alpha: float | None = None
     perturbation: float | None = None
     probe_changes: int | None = None
+    probe_fault: str = ""
+    disguise_loss: float | None = None
+    disguise_remark: str = ""
+    dsr_undefined: str = ""
+    alpha_undefined: str = ""
 
 
 def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
@@ -151,10 +176,14 @@ def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
         _gate("efficiency", _efficiency(evidence), efficient, ">="),
         _gate("drawdown_ratio", _drawdown_ratio(evidence), thresholds.max_drawdown_ratio, "<="),
         _gate("trades", (trades, ""), thresholds.min_trades, ">="),
-        _gate("dsr", (evidence.dsr, "a deflated Sharpe ratio is undefined"), thresholds.min_dsr, ">"),
-        _gate("dsr_alpha", (evidence.dsr_alpha, NOTHING_LEFT), thresholds.min_dsr_alpha, ">"),
+        _gate("dsr", (evidence.dsr, evidence.dsr_undefined or UNDEFINED), thresholds.min_dsr, ">"),
+        _gate("dsr_alpha", (evidence.dsr_alpha, evidence.alpha_undefined or UNDEFINED), thresholds.min_dsr_alpha, ">"),
         _gate("perturbation", (evidence.perturbation, SKIPPED), thresholds.max_perturbation_loss, "<="),
-        _gate("causality", (evidence.probe_changes, SKIPPED), thresholds.max_probe_changes, "<="),
+        _gate(
+            "causality", (evidence.probe_changes, evidence.probe_fault or SKIPPED), thresholds.max_probe_changes, "<="
+        ),
+        _disguise(evidence, thresholds.max_disguise_loss),
+        _gate("plausibility", (evidence.oos.sharpe, "it is undefined"), thresholds.max_sharpe, "<="),
     ]
     return tuple(gate for gate in gates if gate is not None)
 
@@ -173,8 +202,17 @@ def failed(gates: Sequence[Gate]) -> tuple[str, ...]:
     for gate in gates:
         if not gate.passed and gate.reason != SKIPPED:
             shown = f"{gate.value:.4g}" if gate.value is not None else gate.reason
-            messages.append(f"{gate.name}: {WORDS[gate.name]} must be {gate.op} {gate.threshold:g}; received {shown}")
+            text = f"{gate.name}: {WORDS[gate.name]} must be {gate.op} {gate.threshold:g}; received {shown}"
+            hint = HINTS.get(gate.name) if gate.evaluated else None
+            messages.append(
+                f"{text}{f' ({gate.reason})' if gate.evaluated and gate.reason else ''}{f'; {hint}' if hint else ''}"
+            )
     return tuple(messages)
+
+
+def _disguise(evidence: Evidence, threshold: float | None) -> Gate | None:
+    gate = _gate("disguise", (evidence.disguise_loss, evidence.disguise_remark or SKIPPED), threshold, "<=")
+    return gate if gate is None or not gate.evaluated else replace(gate, reason=evidence.disguise_remark)
 
 
 _Measured = tuple["float | None", str]

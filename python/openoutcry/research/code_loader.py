@@ -20,8 +20,10 @@ from openoutcry.backtest.strategies.base import MAX_LOOKBACK, has_full_history
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import Tier
+from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.sandboxed_worker import SandboxedWorker, WorkerLimits, check_tier, start
 from openoutcry.research.source_checks import CheckedSource, check_source
+from openoutcry.research.strategy_faults import fault_of
 
 if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
@@ -109,8 +111,8 @@ class CodeStrategy(Strategy):
         """Return target weights as `Strategy.table` does, with one request per bar.
 
         Raises:
-            OpenOutcryError: `argument_invalid`, `weight_count` or `weight_not_finite`: the response holds no valid
-            weights. AgentError: the worker died, timed out, or sent an invalid response.
+            StrategyError: the worker timed out, needed too much memory, printed too much, died, raised, or sent no
+                valid weights; `reason` says which, and the message names the bar.
         """
         with self._worker() as (worker, _):
             return self._table(worker, dataset, start, end)
@@ -125,14 +127,19 @@ class CodeStrategy(Strategy):
         end = checked_integer("end", n_bars if end is None else end, 0, n_bars, "window_invalid")
         start = checked_integer("start", start, 0, end, "window_invalid")
         table = np.full((n_bars, dataset.n_symbols), np.nan)
-        for first, last, closes in rolling_windows.histories(dataset):
-            # A split changes all earlier closes, so the complete window is sent again.
-            is_known = False
-            for bar in range(max(first, start, lookback - 1), min(last, end)):
-                window = closes[bar + 1 - lookback : bar + 1]
-                if has_full_history(window):
-                    table[bar] = worker.next_row_weights(window) if is_known else worker.window_weights(window)
-                    is_known = True
+        bar = start
+        try:
+            for first, last, closes in rolling_windows.histories(dataset):
+                # A split changes all earlier closes, so the complete window is sent again.
+                is_known = False
+                for bar in range(max(first, start, lookback - 1), min(last, end)):
+                    window = closes[bar + 1 - lookback : bar + 1]
+                    if has_full_history(window):
+                        table[bar] = worker.next_row_weights(window) if is_known else worker.window_weights(window)
+                        is_known = True
+        except OpenOutcryError as error:
+            where = f"at bar {bar} ({dataset.dates[bar]})"
+            raise fault_of(error, self._worker_limits, where, is_output_cut=worker.is_output_cut) from error
         return table
 
     @property
@@ -154,7 +161,12 @@ class CodeStrategy(Strategy):
     @contextmanager
     def _worker(self) -> Iterator[tuple[SandboxedWorker, int]]:
         with start(self._tier, self._worker_limits) as worker:
-            lookback = checked_integer("lookback", worker.construct(self.checked.source, self.params), 1, MAX_LOOKBACK)
+            runnable = self.checked.runnable
+            try:
+                found = worker.construct(runnable.text, self.params, runnable.in_words_of_author)
+            except OpenOutcryError as error:
+                raise fault_of(error, self._worker_limits, "", is_output_cut=worker.is_output_cut) from error
+            lookback = checked_integer("lookback", found, 1, MAX_LOOKBACK)
             if self._lookback not in (None, lookback):
                 wanted = "`lookback` must depend on parameters alone"
                 raise refusal("argument_invalid", f"{wanted}; received {self._lookback}, then {lookback}")

@@ -23,6 +23,20 @@ def normalised(tree: ast.Module) -> str:
     return hashlib.sha256(_DOMAIN + text.encode()).hexdigest()
 
 
+def normalised_tokens(tree: ast.Module) -> list[str]:
+    """Return the normalised source, which is hashed, as a sequence of tokens."""
+    return list(_flat(_plain(tree, _Names(tree))))
+
+
+def _flat(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _flat(each)
+        yield "]"
+    else:
+        yield str(value)
+
+
 class _Names:
     """Names that a source binds, numbered in the order of occurrence."""
 

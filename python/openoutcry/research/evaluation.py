@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.research.acceptance_gates import Evidence, is_promotable, judge
+from openoutcry.research.acceptance_gates import Evidence, Thresholds, is_promotable, judge
 from openoutcry.research.proposal_checks import Candidate
 from openoutcry.research.selection_luck import Luck, TrialCounter
 from openoutcry.research.session_context import SessionContext
 from openoutcry.research.strategy_builder import CandidateValidator
+from openoutcry.research.strategy_faults import StrategyError, described
 from openoutcry.research.trial import Trial
 from openoutcry.research.walkforward_validation import ValidationResult
 
@@ -38,6 +40,9 @@ class Evaluator:
         try:
             validator = self._context.builder.validator(candidate, self.n_left)
             fault = validator.precheck(self._context.setup)
+        except StrategyError as error:
+            is_of_source = error.reason in ("answer", "error")
+            fault = ("construction" if is_of_source else error.reason, str(error))
         except OpenOutcryError as error:
             fault = ("construction", str(error))
         return (None, fault) if fault is not None else (validator, ("", ""))
@@ -56,22 +61,52 @@ class Evaluator:
             validation: Its walk-forward result.
             validator: Its validator.
         """
-        gates = self._context.config.gates
+        gates = gates_of(candidate, self._context.config.gates)
         self.counter.count(validation.n_configs, validation.oos)
         luck = self.counter.luck_of(validation.oos)
-        evidence = _evidence(validation, luck)
-        cheap = replace(gates, max_perturbation_loss=None, max_probe_changes=None)
+        evidence = evidence_of(validation, luck)
+        # An implausible ratio is probed too: the result belongs to the second look.
+        unprobed = ("max_perturbation_loss", "max_probe_changes", "max_disguise_loss", "max_sharpe")
+        cheap = replace(gates, **dict.fromkeys(unprobed))
         if is_promotable(judge(evidence, cheap)):
-            causality_changes, loss = validator.causality_changes(self._context.setup), None
+            probed, loss = self._probed(validator, validation, gates), None
             if gates.max_perturbation_loss is not None:
                 loss, n_more = validator.perturbation_loss(self._context.setup, validation, self.n_left)
                 if n_more:
                     validation = replace(validation, n_configs=validation.n_configs + n_more)
                     self.counter.count(n_more, None)
                     luck = self.counter.luck_of(validation.oos)
-            evidence = replace(_evidence(validation, luck), perturbation=loss, probe_changes=causality_changes)
+            evidence = replace(evidence_of(validation, luck), perturbation=loss, **probed)
         return Trial(key, number, candidate, validation, luck, judge(evidence, gates))
 
+    def _probed(self, validator: CandidateValidator, validation: ValidationResult, gates: Thresholds) -> dict[str, Any]:
+        """Return the evidence of the probes."""
+        found: dict[str, Any] = {}
+        try:
+            found["probe_changes"] = validator.causality_changes(self._context.setup)
+        except StrategyError as fault:
+            found["probe_fault"] = described(fault)
+        if gates.max_disguise_loss is not None:
+            loss, remark = validator.disguise(self._context.setup, validation)
+            found |= {"disguise_loss": loss, "disguise_remark": remark}
+        return found
 
-def _evidence(validation: ValidationResult, luck: Luck) -> Evidence:
-    return Evidence(validation.oos, validation.in_sample, luck.dsr, luck.dsr_alpha)
+
+def gates_of(candidate: Candidate, gates: Thresholds) -> Thresholds:
+    """Return the thresholds that apply to a candidate.
+
+    A library strategy holds no literals of the proposer, so it needs no disguise.
+    """
+    return gates if candidate.proposal.kind == "code" else replace(gates, max_disguise_loss=None)
+
+
+def evidence_of(validation: ValidationResult, luck: Luck) -> Evidence:
+    """Return the evidence of a validation, without that of the probes."""
+    return Evidence(
+        validation.oos,
+        validation.in_sample,
+        luck.dsr,
+        luck.dsr_alpha,
+        dsr_undefined=luck.undefined,
+        alpha_undefined=luck.alpha_undefined,
+    )

@@ -8,11 +8,14 @@ from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.acceptance_gates import Evidence, failed, is_promotable, judge
+from openoutcry.research.counted_nouns import counted
+from openoutcry.research.evaluation import gates_of
 from openoutcry.research.loop import ResearchLoop
 from openoutcry.research.sealed_holdout import HoldoutVault, Seal, failed_verdict
 from openoutcry.research.session_context import SessionContext
 from openoutcry.research.session_journal import SESSION_END, STOPPED, Journal
 from openoutcry.research.short_list import Dropped, select_shortlist
+from openoutcry.research.strategy_faults import described
 from openoutcry.research.trial import Result, ShortlistEntry, Trial
 from openoutcry.research.trial_advice import Advice, advice_of
 
@@ -75,13 +78,18 @@ def _frozen(context: SessionContext, loop: ResearchLoop, advice: Advice) -> tupl
     for trial in loop.trials:
         if trial.outcome not in wanted:
             if trial.outcome == "kept":
-                dropped.append(Dropped(trial.key, "it did not improve on the incumbent"))
+                dropped.append(
+                    Dropped(
+                        trial.key,
+                        "it passed the gates, and did not become the incumbent; `--all-kept` lists such trials",
+                    )
+                )
             continue
         listed = _rejudged(context, loop, trial, advice)
         if is_promotable(listed.gates):
             eligible.append(listed)
         else:
-            detail = f"at the final {loop.counter.n_trials} trials: {'; '.join(failed(listed.gates))}"
+            detail = f"at the final {counted(loop.counter.n_trials, 'trial')}: {'; '.join(failed(listed.gates))}"
             dropped.append(Dropped(trial.key, detail))
     kept, more = select_shortlist(eligible, config.guard, config.shortlist)
     return kept, [*dropped, *more]
@@ -90,7 +98,8 @@ def _frozen(context: SessionContext, loop: ResearchLoop, advice: Advice) -> tupl
 def _rejudged(context: SessionContext, loop: ResearchLoop, trial: Trial, advice: Advice) -> ShortlistEntry:
     luck = loop.counter.luck_of(trial.oos, advice.n_eff)
     found = {gate.name: gate for gate in trial.gates}
-    measured = {name: found[name].value if name in found else None for name in ("perturbation", "causality")}
+    names = ("perturbation", "causality", "disguise")
+    measured = {name: found[name].value if name in found else None for name in names}
     probe = measured["causality"]
     evidence = Evidence(
         trial.oos,
@@ -99,8 +108,12 @@ def _rejudged(context: SessionContext, loop: ResearchLoop, trial: Trial, advice:
         luck.dsr_alpha,
         measured["perturbation"],
         None if probe is None else int(probe),
+        disguise_loss=measured["disguise"],
+        disguise_remark=found["disguise"].reason if "disguise" in found else "",
+        dsr_undefined=luck.undefined,
+        alpha_undefined=luck.alpha_undefined,
     )
-    return ShortlistEntry(trial, luck, judge(evidence, context.config.gates))
+    return ShortlistEntry(trial, luck, judge(evidence, gates_of(trial.candidate, context.config.gates)))
 
 
 def _unsealed(
@@ -148,7 +161,7 @@ def _judged(
             strategy = context.builder.validator(candidate, 1).build(params)
             verdict = opened.judge(each.key, strategy, each.oos, (context.setup.costs, context.setup.limits))
         except Exception as error:  # noqa: BLE001 the holdout is spent, so a verdict is required
-            verdict = failed_verdict(each.key, each.oos, opened.n_returns, f"{type(error).__name__}: {error}")
+            verdict = failed_verdict(each.key, each.oos, opened.n_returns, described(error))
         journal.record("holdout_score", {**verdict.to_json(), "params": params, "holdout_reuse": reuse})
         judged.append(replace(each, verdict=verdict))
         context.trial_store.add_holdout_result(judged[-1], seal)

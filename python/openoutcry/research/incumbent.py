@@ -18,13 +18,21 @@ def beats(new: OosScore, best: OosScore | None, guard: Guard) -> tuple[bool, str
         guard: Required improvement and allowed additional drawdown.
     """
     if new.sharpe is None:
-        return False, f"the {SCORE} is undefined"
+        return False, f"not advanced: its {SCORE} is undefined"
     if best is None or best.sharpe is None:
         return True, ""
     wanted = best.sharpe + guard.min_improvement
     if not new.sharpe > wanted:
-        return False, f"a {SCORE} above the incumbent's {wanted:.4g} is required; received {new.sharpe:.4g}"
+        return False, _not_above("stitched Sharpe ratio", new.sharpe, best.sharpe, guard.min_improvement)
     deepest = best.max_drawdown * (1.0 + guard.drawdown_tolerance) + guard.drawdown_floor
     if new.max_drawdown > deepest:
-        return False, f"a drawdown of at most {deepest:.4g} is required; received {new.max_drawdown:.4g}"
+        limit = f"{deepest:.4g}, the limit beside an incumbent with {best.max_drawdown:.4g}"
+        return False, f"not advanced: its drawdown of {new.max_drawdown:.4g} exceeds {limit}"
     return True, ""
+
+
+def _not_above(what: str, new: float, best: float, margin: float) -> str:
+    text = f"not advanced: {what} {new:.4g} does not exceed the incumbent's {best:.4g}"
+    if f"{new:.4g}" == f"{best:.4g}":
+        text = f"not advanced: {what} {new!r} does not exceed the incumbent's {best!r}"
+    return text + (f" by more than {margin:g}" if margin else "")

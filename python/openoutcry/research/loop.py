@@ -17,6 +17,7 @@ from openoutcry.research.proposers.prompts import prompt_of
 from openoutcry.research.recorded_replies import attempt_json, plain, reply_of
 from openoutcry.research.session_context import SessionContext
 from openoutcry.research.session_journal import ENVIRONMENT, DivergedError, Journal
+from openoutcry.research.strategy_faults import described
 from openoutcry.research.trial import Trial
 
 # Stop reasons that the recorded rounds alone do not determine: wall clock, user, token reserve of the model.
@@ -174,7 +175,7 @@ class ResearchLoop:
         try:
             validation = validator.validate(self._context.setup)
         except Exception as error:  # noqa: BLE001 any failure counts: results may have been seen
-            self._crash(request, proposal, candidate, key, f"{type(error).__name__}: {error}")
+            self._crash(request, proposal, candidate, key, described(error))
             return
         trial = self._evaluator.evaluate(request.round, candidate, key, validation, validator)
         self._context.blobs.put(trial.oos.returns.astype("<f8").tobytes())

@@ -17,6 +17,7 @@ from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.backtest.strategies.parameter_space import Ranges, typed
 from openoutcry.errors import refusal
 from openoutcry.research.proposal_requests import Proposal
+from openoutcry.research.source_information import Information
 
 LEAST_RATIONALE = 20
 """Minimum characters of a rationale, without white space."""
@@ -36,6 +37,7 @@ class Candidate:
         tuned: Names of the params that the proposal moved from their defaults.
         ranges: Ranges of the params; for code, those to tune.
         description: One-line description.
+        information: What its source carries besides its logic; None for a strategy of the library.
     """
 
     proposal: Proposal
@@ -45,6 +47,7 @@ class Candidate:
     tuned: tuple[str, ...]
     ranges: Ranges = field(default_factory=dict)
     description: str = ""
+    information: Information | None = None
 
 
 def canonical(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from openoutcry.harness import AgentError, Bounds
 from openoutcry.harness.child_environment import agent_environment
 from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.harness.stdio_transport import StdioSession
+from openoutcry.research.strategy_faults import output_fault
 from openoutcry.untrusted.terminal import readable
 
 _MODULE = "openoutcry.research.code_worker"
@@ -41,6 +42,7 @@ class WorkerLimits:
         run_seconds: Time per table.
         answer_bytes: Maximum length of a response.
         memory_bytes: Address space.
+        print_bytes: Maximum number of bytes that a strategy may print per table.
     """
 
     start_seconds: float = 20.0
@@ -48,6 +50,7 @@ class WorkerLimits:
     run_seconds: float = 120.0
     answer_bytes: int = 2**16
     memory_bytes: int = 2**30
+    print_bytes: int = 2**20
 
     @property
     def bounds(self) -> Bounds:
@@ -57,7 +60,7 @@ class WorkerLimits:
             answer_seconds=self.answer_seconds,
             end_seconds=0.2,
             answer_bytes=self.answer_bytes,
-            stderr_bytes=2**14,
+            stderr_bytes=self.print_bytes,
         )
 
 
@@ -77,9 +80,8 @@ def check_tier(tier: Tier | None) -> None:
 @contextmanager
 def start(tier: Tier | None, worker_limits: WorkerLimits) -> Iterator[SandboxedWorker]:
     """Start a worker, and end it afterwards; `tier` None runs it without a sandbox."""
-    quiet = [].append  # type: ignore[var-annotated]
     if tier is None:
-        with StdioSession([sys.executable, "-m", _MODULE], agent_environment(), worker_limits.bounds, quiet) as session:
+        with StdioSession([sys.executable, "-m", _MODULE], agent_environment(), worker_limits.bounds, _drop) as session:
             yield SandboxedWorker(session, worker_limits, "none")
         return
     with TemporaryDirectory(prefix="openoutcry-") as folder:
@@ -89,7 +91,7 @@ def start(tier: Tier | None, worker_limits: WorkerLimits) -> Iterator[SandboxedW
         profile = Profile(folder, memory_bytes=worker_limits.memory_bytes, cpu_seconds=seconds)
         sandbox = Sandbox.open(profile, min_tier=tier)
         launch = sandbox.module(_MODULE, imports=_IMPORTS)
-        with StdioSession(launch.command, launch.environment, worker_limits.bounds, quiet) as session:
+        with StdioSession(launch.command, launch.environment, worker_limits.bounds, _drop) as session:
             yield SandboxedWorker(session, worker_limits, sandbox.tier.name)
 
 
@@ -106,10 +108,23 @@ class SandboxedWorker:
         self.isolation = isolation
         self._session, self._worker_limits = session, worker_limits
         self._n_requests = 0
+        self._shown_as: Callable[[str], str] = str
         self._until = monotonic() + worker_limits.start_seconds + worker_limits.run_seconds
 
-    def construct(self, source: str, params: Mapping[str, Any]) -> Any:
-        """Construct the strategy and return its lookback, unchecked."""
+    @property
+    def is_output_cut(self) -> bool:
+        """Whether the strategy printed more than its limit."""
+        return self._session.is_stderr_cut
+
+    def construct(self, source: str, params: Mapping[str, Any], shown_as: Callable[[str], str] = str) -> Any:
+        """Construct the strategy and return its lookback, unchecked.
+
+        Args:
+            source: The source to run.
+            params: Parameters of the strategy.
+            shown_as: Translates messages of the source to the words of its author.
+        """
+        self._shown_as = shown_as
         return self._request({"source": source, "params": dict(params)}, "lookback")
 
     def window_weights(self, window: Array) -> Array:
@@ -143,6 +158,8 @@ class SandboxedWorker:
             raise AgentError("agent_late", f"a strategy must complete its table within {most}; received no end of it")
         number, self._n_requests = self._n_requests, self._n_requests + 1
         line = self._session.answer(_encoded({"id": number} | request))
+        if self.is_output_cut:
+            raise output_fault(self._worker_limits)
         try:
             response = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
@@ -150,7 +167,7 @@ class SandboxedWorker:
         if not isinstance(response, dict) or type(response.get("id")) is not int or response["id"] != number:
             raise refusal("argument_invalid", f"a response must have the id {number}; received {shown(response)}")
         if set(response) == {"id", "error"}:
-            message = readable(str(response["error"]))[:_MAX_MESSAGE]
+            message = self._shown_as(readable(str(response["error"])))[:_MAX_MESSAGE]
             raise refusal("argument_invalid", f"a strategy must return `{name}`; received {message}")
         if set(response) != {"id", name}:
             raise refusal("argument_invalid", f"a response must have `id` and `{name}`; received {shown(response)}")
@@ -160,6 +177,10 @@ class SandboxedWorker:
 def _plain(row: Array) -> list[float | None]:
     # JSON has no NaN; numpy reads null as NaN.
     return [None if value != value else value for value in row.tolist()]
+
+
+def _drop(text: str) -> None:
+    """Ignore what a strategy prints."""
 
 
 def _refuse(constant: str) -> Any:

@@ -20,6 +20,9 @@ from openoutcry.research.benchmark_excess import Benchmark
 from openoutcry.research.trial_scores import OosScore, Series, moments_of
 from openoutcry.scoring.skill import deflate, sharpe_errors
 
+NOTHING_LEFT = "no return is left in excess of the market"
+"""Why a multiple of a benchmark has no alpha."""
+
 LEAST_TRIALS = 10
 """Trials required before the spread of their Sharpe ratios is used."""
 
@@ -117,6 +120,7 @@ class Luck:
         sr0: Expected maximum Sharpe ratio per bar of the trials without skill.
         sigma: Standard error per bar of a Sharpe ratio without skill.
         undefined: Why there is no ratio.
+        alpha_undefined: Why there is no `dsr_alpha`.
     """
 
     n_trials: int
@@ -129,6 +133,7 @@ class Luck:
     sr0: float | None
     sigma: float | None
     undefined: str = ""
+    alpha_undefined: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return all numbers as plain values."""
@@ -196,25 +201,30 @@ class TrialCounter:
             return self._undefined(str(error))
         one, two, three = (normal_cdf(each.z / wider) for each in (found, alone, spread))
         four = None if fewer is None else normal_cdf(fewer.z / wider)
-        alpha = self._dsr_alpha(oos.returns)
-        return Luck(self.n_trials, self.n_session, one, two, three, four, alpha, found.sr0, found.sigma)
+        alpha, missing = self._dsr_alpha(oos.returns)
+        return Luck(
+            self.n_trials, self.n_session, one, two, three, four, alpha, found.sr0, found.sigma, alpha_undefined=missing
+        )
 
-    def _dsr_alpha(self, excess: Series) -> float | None:
+    def _dsr_alpha(self, excess: Series) -> tuple[float | None, str]:
+        if not self._holdings:
+            return None, "the returns of the market over these bars are unknown"
         # Buy-and-hold drifts into the winners: rebalancing to equal weights earns an excess over it without skill.
         beyond = [self._dsr_beyond(benchmark, excess) for benchmark in self._holdings]
-        known = [dsr for dsr in beyond if dsr is not None]
-        return min(known) if known and len(known) == len(beyond) else None
+        missing = [why for _, why in beyond if why]
+        known = [dsr for dsr, _ in beyond if dsr is not None]
+        return (None, missing[0]) if missing else (min(known), "")
 
-    def _dsr_beyond(self, benchmark: Benchmark, excess: Series) -> float | None:
+    def _dsr_beyond(self, benchmark: Benchmark, excess: Series) -> tuple[float | None, str]:
         left = benchmark.residual(excess)
         moments = moments_of(left)
         if moments is None:
-            return None
+            return None, NOTHING_LEFT
         try:
             sigma = sharpe_errors(left, 1.0).hac_standard_error
-            return normal_cdf(deflate(moments, self.n_trials, spread=sigma).z / autocorrelation_factor(left))
-        except OpenOutcryError:
-            return None
+            return normal_cdf(deflate(moments, self.n_trials, spread=sigma).z / autocorrelation_factor(left)), ""
+        except OpenOutcryError as error:
+            return None, f"the excess over the market has no deflated Sharpe ratio: {error}"
 
     def _undefined(self, why: str) -> Luck:
-        return Luck(self.n_trials, self.n_session, None, None, None, None, None, None, None, why)
+        return Luck(self.n_trials, self.n_session, None, None, None, None, None, None, None, why, why)

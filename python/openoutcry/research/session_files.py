@@ -14,6 +14,7 @@ from typing import Any
 
 from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
 from openoutcry.ledger import FAMILY_LIMITS
+from openoutcry.research.cautions import cannot_see, of_information
 from openoutcry.research.session_records import JOURNAL
 from openoutcry.research.session_report import report_of
 from openoutcry.research.trial import Result, ShortlistEntry
@@ -42,6 +43,8 @@ def write_session_files(result: Result, setup: ValidationSetup, folder: Path) ->
         "n_trials": result.n_trials,
         "n_session": result.n_session,
         "advice": result.advice.to_json(),
+        "cautions": {listed.key: list(listed.cautions) for listed in result.shortlist},
+        "cannot_see": limits_of(result),
         "candidates": [path.relative_to(folder).as_posix() for path in written],
         "dropped": [vars(each) for each in result.dropped],
         "holdout": _holdout(result),
@@ -81,7 +84,10 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
             "holdout_reuse": result.holdout_reuse,
             "holdout_power": _power(listed, result),
             "family_limits": FAMILY_LIMITS,
+            "information": None if candidate.information is None else candidate.information.to_json(),
         },
+        "cautions": list(listed.cautions),
+        "cannot_see": [*_storable(listed), *limits_of(result)],
         "provenance": {
             "session_id": result.session_id,
             "trial": listed.key,
@@ -93,6 +99,19 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
             "git": start["environment"].get("git"),
         },
     }
+
+
+def limits_of(result: Result) -> list[str]:
+    """Return what the checks of a session cannot see."""
+    return cannot_see(result.start["config"], holdout_opened=result.holdout_reuse is not None)
+
+
+def _storable(listed: ShortlistEntry) -> list[str]:
+    moments = listed.oos.moments
+    if moments is None or listed.oos.sharpe is None or moments.sharpe == 0.0:
+        return []
+    periods_per_year = (listed.oos.sharpe / moments.sharpe) ** 2
+    return list(of_information(listed.trial.candidate.information, len(listed.oos.returns), periods_per_year))
 
 
 def _holdout(result: Result) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import Any
 from openoutcry.ledger import FAMILY_LIMITS
 from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.pages.research_page import render_research
-from openoutcry.report.text_format import number, plural
+from openoutcry.report.text_format import number
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 from openoutcry.report.views.run_view import Provenance
+from openoutcry.research.counted_nouns import counted
 from openoutcry.research.parameter_maps import shown
 from openoutcry.research.proposal_requests import TrialCard
 from openoutcry.research.search_history import search_of
@@ -19,13 +20,13 @@ from openoutcry.research.walkforward_validation import ValidationSetup
 
 _DRAWN = 4
 STOPPED = {
-    "dry_rounds": "Stopped: several rounds in a row brought no improvement.",
-    "token_budget": "Stopped: the token budget is used up.",
+    "dry_rounds": "Stopped: the last rounds brought no improvement.",
+    "token_budget": "Stopped: the token budget does not suffice for another proposal.",
     "trial_budget": "Stopped: the trial budget is used up.",
     "round_budget": "Stopped: the round budget is used up.",
     "time_budget": "Stopped: the time budget is used up.",
     "proposer_exhausted": "Stopped: the proposer has no further proposals.",
-    "proposer_failed": "Stopped: the model could not be reached.",
+    "proposer_failed": "Stopped: the model sent no reply in the last rounds.",
     "cancelled": "Stopped by the user.",
 }
 
@@ -82,7 +83,7 @@ def _listed(listed: ShortlistEntry, reuse: int | None) -> ListedRow:
         sharpe = "undefined" if verdict.sharpe is None else number(verdict.sharpe)
         text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
         text += f", failed with {verdict.fault}" if verdict.fault else ""
-        text += f", seen {plural(reuse, 'time')} before" if reuse else ""
+        text += f", seen {counted(reuse, 'time')} before" if reuse else ""
     return ListedRow(
         name=listed.trial.candidate.name,
         params=shown(listed.trial.validation.params[-1]),
@@ -163,8 +164,8 @@ def _holdout(result: Result) -> str:
         return ""
     first, last = result.seal.window
     if result.holdout_reuse:
-        seen = plural(result.holdout_reuse, "time")
-        return f"The holdout, {first} .. {last}, is not new: its days were seen {seen} before."
+        times = counted(result.holdout_reuse, "time")
+        return f"The holdout, {first} .. {last}, is not new: its days were seen {times} before."
     return f"The holdout, {first} .. {last}, was opened once for the frozen list."
 
 

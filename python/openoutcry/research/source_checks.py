@@ -20,6 +20,8 @@ from openoutcry.backtest.strategies.parameter_space import Ranges, shown
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.deduplication import normalised
+from openoutcry.research.runnable_source import RunnableSource, runnable_of
+from openoutcry.research.source_information import Information, check_information, information_of
 
 MAX_BYTES = 32 * 1024
 MAX_TOKENS = 8000
@@ -67,6 +69,8 @@ class CheckedSource:
         ranges: Its `PARAM_RANGES`.
         exact: SHA-256 of the source, in hexadecimal.
         normalised: Hash of the normalised source, equal for renamed copies.
+        runnable: The source that its worker receives, without comments, docstrings and coined names.
+        information: Bits of its literals, and its compressed size.
     """
 
     source: str
@@ -75,15 +79,17 @@ class CheckedSource:
     ranges: Ranges
     exact: str
     normalised: str
+    runnable: RunnableSource
+    information: Information
 
 
 def check_source(source: Any) -> CheckedSource:
     """Parse and check the source of a strategy.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name, or
-            does not define exactly one strategy with docstring, hooks and literal ranges of at most five parameters. No
-            input raises anything else.
+        OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name,
+            holds more data than the budgets of `source_information` allow, or does not define exactly one strategy with
+            docstring, hooks and literal ranges of at most five parameters. No input raises anything else.
     """
     try:
         return _checked(source)
@@ -112,8 +118,11 @@ def _checked(source: Any) -> CheckedSource:
         raise refusal("argument_invalid", f"a strategy must have a docstring; received `{strategy.name}` without one")
     _check_hooks(strategy)
     ranges = _ranges(strategy)
+    information = information_of(tree, ranges)
+    check_information(information)
     exact = hashlib.sha256(content).hexdigest()
-    return CheckedSource(source, strategy.name, description, ranges, exact, normalised(tree))
+    runnable = runnable_of(tree, ranges)
+    return CheckedSource(source, strategy.name, description, ranges, exact, normalised(tree), runnable, information)
 
 
 def _parsed(source: str) -> ast.Module:

@@ -9,15 +9,17 @@ import numpy as np
 
 from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, neighbours, sample
 from openoutcry.errors import refusal
-from openoutcry.harness import AgentError
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.causality_check import causality_probe
 from openoutcry.research.code_loader import load_strategy_from_code
+from openoutcry.research.disguise_probe import disguise_probe
 from openoutcry.research.proposal_checks import Candidate, check_rationale, check_tune, check_tuned
 from openoutcry.research.proposal_requests import Proposal
 from openoutcry.research.proposers.round_random import seed_for
 from openoutcry.research.session_config import ResearchConfig
 from openoutcry.research.source_checks import check_source
+from openoutcry.research.source_information import check_information
+from openoutcry.research.strategy_faults import StrategyError, described
 from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup, validate, validate_best
 
 N_CUTS = 25
@@ -70,6 +72,7 @@ class CandidateValidator:
         self._grid = self._drawn(most) if self._is_code else [dict(candidate.params)]
         # Params that no strategy accepts are rejected before any evaluation.
         self._first = self.build(self._grid[0])
+        self._n_changed: int | None = None
 
     def build(self, params: Mapping[str, Any]) -> Strategy:
         """Return the strategy of params; generated code is constructed in the sandbox."""
@@ -85,20 +88,31 @@ class CandidateValidator:
             wanted = f"a lookback of at most {end - start} bars, the length of the shortest training, is required"
             return "lookback", f"{wanted}; received {self._first.lookback}"
         # Library strategies are checked by tests, and are probed only if all other gates pass.
-        n_changed = self.causality_changes(setup) if self._is_code else 0
-        return (
-            ("causality", f"{n_changed} of {N_CUTS} cuts of the data change a decision before them")
-            if n_changed
-            else None
-        )
+        try:
+            n_changed = self.causality_changes(setup) if self._is_code else 0
+        except StrategyError as fault:
+            return fault.reason, str(fault).removeprefix(f"{fault.slug}: ")
+        changes = "cut of the data changes" if n_changed == 1 else "cuts of the data change"
+        return ("causality", f"{n_changed} of {N_CUTS} {changes} a decision before") if n_changed else None
 
     def causality_changes(self, setup: ValidationSetup) -> int:
-        """Return the number of cuts of the data that change a decision before them."""
+        """Return the number of cuts of the data that change a decision before them.
+
+        Raises:
+            StrategyError: the strategy failed, which says nothing about causality.
+        """
+        if self._n_changed is None:
+            probed = causality_probe(self._first, setup.dataset, n_cuts=N_CUTS, seed=self._config.seed)
+            self._n_changed = probed.n_changed
+        return self._n_changed
+
+    def disguise(self, setup: ValidationSetup, validation: ValidationResult) -> tuple[float | None, str]:
+        """Return the loss of Sharpe ratio on the market in disguise, with a remark."""
         try:
-            return causality_probe(self._first, setup.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
-        except AgentError:
-            # A worker that fails on a part of the data decides differently there.
-            return N_CUTS
+            found = disguise_probe(setup, validation, self.build, self._config.seed)
+        except OpenOutcryError as error:
+            return None, described(error)
+        return found.loss, found.remark
 
     def validate(self, setup: ValidationSetup) -> ValidationResult:
         """Validate the candidate; generated code is tuned in each fold."""
@@ -156,6 +170,7 @@ def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
     checked = check_source(str(proposal.source))
     # All ranges are tuned, and fixed params differ from their defaults.
     check_tuned(tuple(checked.ranges), config.max_tunable)
+    check_information(checked.information, proposal.params)
     identity = {"normalised": checked.normalised, "fixed": dict(proposal.params)}
     return Candidate(
         proposal,
@@ -165,4 +180,5 @@ def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
         tuple(checked.ranges),
         checked.ranges,
         checked.description,
+        checked.information,
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from openoutcry.research.acceptance_gates import NOTHING_LEFT, Gate
+from openoutcry.research.acceptance_gates import Gate
+from openoutcry.research.cautions import implausible, of_luck
 from openoutcry.research.holdout_power import HoldoutPower
 from openoutcry.research.proposal_checks import Candidate
 from openoutcry.research.proposal_requests import TrialCard
@@ -16,9 +17,6 @@ from openoutcry.research.short_list import Dropped
 from openoutcry.research.trial_advice import Advice
 from openoutcry.research.trial_scores import OosScore
 from openoutcry.research.walkforward_validation import ValidationResult
-
-EVEN, SURE = 0.5, 0.95
-"""Levels of the deflated Sharpe ratio: no better than chance, and significant at 5 %."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,23 @@ class Trial:
         """Its out-of-sample score."""
         return self.validation.oos
 
+    @property
+    def is_code(self) -> bool:
+        """Whether its strategy is generated code."""
+        return self.candidate.proposal.kind == "code"
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Points to check by hand that its out-of-sample score gives."""
+        return tuple(implausible(self.oos.sharpe, "out of sample", is_code=self.is_code))
+
     def to_json(self) -> dict[str, Any]:
         """Return the payload of the journal's `trial` event."""
-        return {
+        found = self.candidate.information
+        more: dict[str, Any] = {} if found is None else {"information": found.to_json()}
+        if self.cautions:
+            more["cautions"] = list(self.cautions)
+        return more | {
             "round": self.round,
             "key": self.key,
             "strategy": self.candidate.name,
@@ -107,17 +119,13 @@ class ShortlistEntry:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Warnings for the reader, although every gate passed."""
-        warnings, luck = [], self.luck
-        if luck.dsr_alpha is None:
-            warnings.append(NOTHING_LEFT)
-        elif luck.dsr_alpha <= EVEN:
-            warnings.append(f"its DSR in excess of the market is {luck.dsr_alpha:.3f}")
-        if luck.dsr is not None and luck.dsr_spread is not None and luck.dsr_spread < SURE < luck.dsr:
-            warnings.append(
-                f"its DSR is {luck.dsr_spread:.3f} when deflated by the spread of the trials' Sharpe ratios"
-            )
-        return tuple(warnings)
+        """Points to check by hand, although every gate passed."""
+        verdict = (
+            ()
+            if self.verdict is None
+            else implausible(self.verdict.sharpe, "in the holdout", is_code=self.trial.is_code)
+        )
+        return (*self.trial.cautions, *of_luck(self.luck), *verdict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the frozen entry, as recorded before the holdout is opened."""

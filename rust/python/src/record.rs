@@ -246,7 +246,7 @@ fn difference_dict<'py>(
     dict.set_item("replayed", &difference.replayed)?;
     dict.set_item("ulps", difference.ulps)?;
     dict.set_item("cause", difference.cause.slug())?;
-    dict.set_item("because", difference.cause.words())?;
+    dict.set_item("because", difference.because())?;
     Ok(dict)
 }
 

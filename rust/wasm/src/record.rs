@@ -52,7 +52,7 @@ fn difference(run: Option<(usize, &Dataset)>, found: &Difference) -> Value {
     json!({
         "run": run.map(|(index, _)| index), "place": found.place.to_string(), "step": found.place.step(),
         "bar": found.bar, "date": date, "field": found.field, "recorded": found.recorded, "replayed": found.replayed,
-        "ulps": found.ulps.map(|ulps| ulps.to_string()), "cause": found.cause.slug(), "because": found.cause.words(),
+        "ulps": found.ulps.map(|ulps| ulps.to_string()), "cause": found.cause.slug(), "because": found.because(),
     })
 }
 

@@ -24,7 +24,8 @@ def rules_of(request: ProposalRequest) -> str:
         rules.append(
             "Alternatively, `source` is one Python module with one subclass of `Strategy`: with a docstring and "
             "`PARAM_RANGES`, and with imports from `math`, `numpy` and `openoutcry.backtest.strategies` only. It runs "
-            "bar by bar and never sees a later bar."
+            "bar by bar and never sees a later bar. Its literals may hold little data, and its decisions must not "
+            "depend on price levels: use ratios and returns."
         )
     return "## Rules\n\n" + "\n".join(f"- {rule}" for rule in rules)
 

@@ -21,6 +21,37 @@ pub struct Difference {
     pub cause: Cause,
 }
 
+impl Difference {
+    /// Returns the likely cause in words.
+    ///
+    /// A cause arises in more than one way; the field tells which of them are left.
+    #[must_use]
+    pub fn because(&self) -> &'static str {
+        match (self.cause, self.field) {
+            (Cause::Data, "dataset.commitment") => "the market was sealed under another key, or the header was edited",
+            (Cause::Data, "dataset.fingerprint") => "the data differ from those of the run, or the header was edited",
+            (Cause::MarketName, "dataset.name") => "the header was edited, or the market was loaded under another name",
+            (Cause::MarketName, _) => "the header was edited, or the market was loaded without its key",
+            (Cause::HeaderEdited, "link") => "the header or its link was edited after the run",
+            (Cause::HeaderEdited, "nav" | "cash" | "observation") => {
+                "the header or the first step was edited, and the chain was rebuilt"
+            }
+            (Cause::Rules, "nav" | "cash" | "observation") => {
+                "costs, limits or the fill key differ from those of the run, or its first trade was edited"
+            }
+            (Cause::DecisionEdited, "nav" | "cash" | "observation") => {
+                "an earlier decision, or numbers of several steps, were edited after the run"
+            }
+            (Cause::WitnessEdited, "terminated") => "the ending was edited after the run",
+            (Cause::StepsMoved, "steps") => "steps are missing or added, or the window of the header was edited",
+            (Cause::StepsMoved, _) => {
+                "steps are missing, added, reordered or from another run, or several numbers of a step were edited"
+            }
+            (cause, _) => cause.words(),
+        }
+    }
+}
+
 /// The likely cause of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -79,7 +110,7 @@ impl Cause {
         match self {
             Self::Data => "the data differ from those of the run",
             Self::Rules => "costs, limits or the fill key differ from those of the run",
-            Self::EngineVersion => "the run used another version of the engine",
+            Self::EngineVersion => "the run used another version of the engine or of the contract",
             Self::VersionUnknown => "the version is newer than this engine, or it does not exist",
             Self::MarketName => "the header was edited, or the market was loaded under another name or without its key",
             Self::HeaderEdited => "the header was edited after the run",
@@ -88,8 +119,8 @@ impl Cause {
             Self::StepsMoved => "steps are missing, added, reordered or from another run",
             Self::LinkEdited => "a link of the chain was edited after the run",
             Self::StepRefused => "the engine refuses a recorded step",
-            Self::DigestEdited => "the agent, its trials or its list of runs was edited",
-            Self::SignatureEdited => "the record was edited after it was signed, or another key signed it",
+            Self::DigestEdited => "the agent, its trials, harness, list of runs or the digest itself was edited",
+            Self::SignatureEdited => "the record or its signature was edited after signing, or another key signed it",
         }
     }
 }

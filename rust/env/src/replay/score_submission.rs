@@ -109,8 +109,10 @@ fn check_integrity(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
     // Without a key no signature is required.
     match integrity_differences(trajectory, None).unwrap_or_default().into_iter().next() {
         None => Ok(()),
-        Some(Difference { field, recorded, replayed, cause, .. }) => {
-            Err(ReplayError::Differs { run: 0, field, recorded, replayed, cause: cause.words() })
+        Some(found) => {
+            let cause = found.because();
+            let Difference { field, recorded, replayed, .. } = found;
+            Err(ReplayError::Differs { run: 0, field, recorded, replayed, cause })
         }
     }
 }
@@ -204,7 +206,7 @@ fn first_difference(run: usize, replay: &Replay) -> ReplayError {
         field: first.field,
         recorded: first.recorded.clone(),
         replayed: first.replayed.clone(),
-        cause: first.cause.words(),
+        cause: first.because(),
     }
 }
 

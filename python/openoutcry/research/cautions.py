@@ -1,0 +1,71 @@
+"""Cautions about a candidate, and what the checks of a session cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from openoutcry.research.acceptance_gates import IMPLAUSIBLE_SHARPE
+from openoutcry.research.selection_luck import NOTHING_LEFT, Luck
+from openoutcry.research.source_information import MAX_LITERAL_BITS, MAX_SHAPE_BITS, Information, storable_sharpe
+
+EVEN, SURE = 0.5, 0.95
+"""Levels of the deflated Sharpe ratio: no better than chance, and significant at 5 %."""
+
+
+def implausible(sharpe: float | None, where: str, *, is_code: bool) -> Iterator[str]:
+    """Yield the caution about a Sharpe ratio above `IMPLAUSIBLE_SHARPE`.
+
+    Args:
+        sharpe: Annualised Sharpe ratio; None if undefined.
+        where: Where it was measured, such as `out of sample`.
+        is_code: Whether the strategy is generated code.
+    """
+    if sharpe is not None and sharpe > IMPLAUSIBLE_SHARPE:
+        text = f"its Sharpe ratio of {sharpe:.2f} {where} is above {IMPLAUSIBLE_SHARPE:g} and calls for a second look"
+        yield f"{text}: {'hindsight in its code, ' if is_code else ''}an error in the data, or costs that are too low"
+
+
+def of_luck(luck: Luck) -> Iterator[str]:
+    """Yield cautions about deflated Sharpe ratios."""
+    if luck.dsr is None:
+        return
+    if luck.dsr_alpha is None:
+        yield luck.alpha_undefined or NOTHING_LEFT
+    elif luck.dsr_alpha <= EVEN:
+        yield f"its DSR in excess of the market is {luck.dsr_alpha:.3f}"
+    if luck.dsr_spread is not None and luck.dsr_spread < SURE < luck.dsr:
+        yield f"its DSR is {luck.dsr_spread:.3f} when deflated by the spread of the trials' Sharpe ratios"
+
+
+def of_information(found: Information | None, n_returns: int, periods_per_year: float) -> Iterator[str]:
+    """Yield what the literals of generated code could hold."""
+    if found is not None and n_returns > 0:
+        most = storable_sharpe(found.literal_bits, n_returns, periods_per_year)
+        text = f"its literals hold {found.literal_bits:,} bits, of {MAX_LITERAL_BITS:,} allowed"
+        yield f"{text}: hindsight in as many bits could store a Sharpe ratio of {most:.1f} over these bars"
+
+
+def cannot_see(config: Mapping[str, Any], *, holdout_opened: bool) -> list[str]:
+    """Return what the checks of a session cannot see.
+
+    Args:
+        config: Configuration of the session, as recorded.
+        holdout_opened: Whether the holdout was opened.
+    """
+    found = [
+        "trials on other ledgers, and results that a person or a model knew before the session",
+        "crash risk that did not occur in these bars, and market impact beyond the cost model",
+    ]
+    if config["allow_code"]:
+        found += [
+            f"hindsight within the budgets of generated code: {MAX_LITERAL_BITS:,} bits of literals, "
+            f"{MAX_SHAPE_BITS:,} bits of code, and the values of its params",
+            "look-ups by features that survive the disguise, such as the order of large returns",
+            "what a language model remembers of these dates, as far as it enters the logic",
+        ]
+        if config["gates"].get("max_disguise_loss") is None:
+            found.append("look-ups by price level, because the gate `disguise` is off")
+    if not holdout_opened:
+        found.append("the holdout, which was not opened")
+    return found

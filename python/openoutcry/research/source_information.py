@@ -1,0 +1,223 @@
+"""Information that a source carries besides its logic, in bits.
+
+A literal can hold the future: an 8 kB string, indexed by the price, holds the signs of thousands of returns. A budget
+bounds what hindsight can store. It counts literals and the names that a source neither coins nor takes from a library;
+comments, docstrings and coined names are not counted, since the worker does not receive them
+(`openoutcry.research.runnable_source`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from math import ceil, log2, sqrt
+from typing import Any
+
+from openoutcry.errors import refusal
+from openoutcry.research.deduplication import normalised_tokens
+from openoutcry.research.library_names import library_names
+from openoutcry.research.runnable_source import coined_names, is_text_statement
+
+MAX_LITERAL_BITS = 1024
+"""Budget of literals, in bits: 128 characters, or 300 digits."""
+MAX_SHAPE_BITS = 10_240
+"""Budget of the syntax tree, in bits after compression: names, operators and their order."""
+
+_DIGIT = log2(10.0)
+_REPEATED = 6.0
+"""Bits of a text that occurs before: which one it is."""
+_MOST_NAMES = 8
+"""Names in a list, tuple, set or dict that are free; the choice of further ones is data."""
+_NEW_TOKEN = 8.0
+_SCHEMA = {"type", "min", "max", "step", "choices", "default", "int", "float", "categorical"}
+
+
+@dataclass(frozen=True)
+class Information:
+    """Information that a source carries besides its logic.
+
+    Attributes:
+        literal_bits: Bits of its literals.
+        shape_bits: Bits of its compressed syntax tree, without the content of literals and coined names.
+    """
+
+    literal_bits: int
+    shape_bits: int
+
+    def to_json(self) -> dict[str, int]:
+        """Return the numbers as plain values."""
+        return asdict(self)
+
+
+def information_of(tree: ast.Module, ranges: Mapping[str, Any]) -> Information:
+    """Return the information of a source.
+
+    Args:
+        tree: The source.
+        ranges: Its `PARAM_RANGES`.
+    """
+    bits = sum(_constants(tree)) + sum(_displayed(tree)) + _texts(tree, set(ranges))
+    return Information(ceil(bits), ceil(code_length(normalised_tokens(tree))))
+
+
+def code_length(tokens: Sequence[str]) -> float:
+    """Return the bits of a sequence of tokens under an adaptive model of pairs.
+
+    Each token is predicted from its predecessor, and where that is new, from its frequency so far.
+    """
+    alone: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    heads: Counter[str] = Counter()
+    bits, before = 0.0, ""
+    for number, token in enumerate(tokens):
+        # A new token has the probability 2^-8 of the share that is left for new ones.
+        share = (alone[token] + 2.0**-_NEW_TOKEN) / (number + 1.0)
+        bits -= log2((pairs[before, token] + share) / (heads[before] + 1.0))
+        alone[token] += 1
+        pairs[before, token] += 1
+        heads[before] += 1
+        before = token
+    return bits
+
+
+def check_information(found: Information, params: Mapping[str, Any] | None = None) -> None:
+    """Refuse a source whose literals can hold the future.
+
+    Args:
+        found: Its information.
+        params: Parameters that the proposal fixes; their values count as literals.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a budget is exceeded.
+    """
+    bits = found.literal_bits + ceil(sum(value_bits(value) for value in (params or {}).values()))
+    if bits > MAX_LITERAL_BITS:
+        wanted = f"the literals of a source must hold at most {MAX_LITERAL_BITS:,} bits, since they can hold the future"
+        hint = "hint: compute values from the window; a character counts 8 bits, a digit 3.3"
+        raise refusal("argument_invalid", f"{wanted}; received {bits:,}; {hint}")
+    if found.shape_bits > MAX_SHAPE_BITS:
+        wanted = f"the syntax tree of a source must hold at most {MAX_SHAPE_BITS:,} bits after compression"
+        hint = "hint: replace long chains of statements by arithmetic on arrays"
+        raise refusal("argument_invalid", f"{wanted}; received {found.shape_bits:,}; {hint}")
+
+
+def value_bits(value: Any) -> float:
+    """Return the bits of a literal.
+
+    They are 1 for None and bools, 3.3 a digit, 8 a byte of text.
+    """
+    if value is None or value is Ellipsis or isinstance(value, bool):
+        return 1.0
+    if isinstance(value, complex):
+        return value_bits(value.real) + value_bits(value.imag)
+    if isinstance(value, int):
+        # Beyond the digits that Python converts, and for a number without decimal structure.
+        return _decimal_bits(Decimal(value)) if abs(value) < 10**100 else float(value.bit_length())
+    if isinstance(value, float):
+        number = Decimal(repr(value))
+        return _decimal_bits(number) if number.is_finite() else 1.0
+    content = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    return 8.0 * len(content)
+
+
+def storable_sharpe(bits: float, n_returns: int, periods_per_year: float) -> float:
+    """Return the annualised Sharpe ratio that hindsight can store in a number of bits.
+
+    It is the expected maximum Sharpe ratio of 2^bits strategies without skill, sqrt(2 ln 2^bits) standard errors.
+
+    Args:
+        bits: Bits that can be chosen in hindsight.
+        n_returns: Returns that the ratio is measured over.
+        periods_per_year: Returns per year.
+    """
+    return sqrt(2.0 * bits / log2(2.718281828459045) / n_returns * periods_per_year)
+
+
+def _decimal_bits(number: Decimal) -> float:
+    if number == 0:
+        return _DIGIT
+    _, digits, exponent = number.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    significant = text.rstrip("0")
+    power = abs(int(exponent) + len(text) - len(significant))
+    # A number of up to three digits is written plainly.
+    n_exponent = len(str(power)) if power > 0 else 0
+    return _DIGIT * min(max(1, len(significant)) + n_exponent, max(1, len(text)) if int(exponent) >= 0 else 10**6)
+
+
+def _constants(tree: ast.Module) -> Iterator[float]:
+    """Yield the bits of each constant that is no string."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and not isinstance(node.value, str):
+            yield value_bits(node.value)
+
+
+def _displayed(tree: ast.Module) -> Iterator[float]:
+    """Yield the bits of names in long displays.
+
+    A list of two variables is a list of bits.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+            values = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
+            n_names = sum(not isinstance(value, ast.Constant) for value in values)
+            yield _REPEATED * max(0, n_names - _MOST_NAMES)
+
+
+def _texts(tree: ast.Module, params: Collection[str]) -> float:
+    """Return the bits of all strings, and of names from nowhere."""
+    bits, seen = 0.0, set()
+    for text, is_schema in _strings(tree):
+        if is_schema:
+            continue
+        bits += _REPEATED if text in seen else value_bits(text)
+        seen.add(text)
+    known = {*library_names(), *coined_names(tree, params).all, *seen, *params}
+    for name in _used(tree):
+        if name not in known:
+            bits += value_bits(name)
+            known.add(name)
+    return bits
+
+
+def _strings(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Yield each string that is no docstring.
+
+    With it, whether it belongs to the form of `PARAM_RANGES`.
+    """
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and is_text_statement(node)}
+    schema = {id(each) for node in ast.walk(tree) for each in _schema(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            yield node.value, id(node) in schema
+
+
+def _schema(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the field names and types of the ranges that a `PARAM_RANGES` holds."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    if not any(isinstance(each, ast.Name) and each.id == "PARAM_RANGES" for each in targets):
+        return
+    value = getattr(node, "value", None)
+    for spec in value.values if isinstance(value, ast.Dict) else ():
+        if not isinstance(spec, ast.Dict):
+            continue
+        for key, field in zip(spec.keys, spec.values, strict=True):
+            yield from (each for each in (key, field) if isinstance(each, ast.Constant) and each.value in _SCHEMA)
+
+
+def _used(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a source uses, bound or not."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield from node.name.split(".")
+        elif isinstance(node, ast.MatchClass):
+            yield from node.kwd_attrs
