@@ -307,8 +307,8 @@ class Run:
     def caveats(self) -> dict[str, str]:
         """Reason by name of each metric whose value does not measure the agent.
 
-        Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
-        If no order filled, or more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
+        A Sharpe ratio of constant returns, such as those of cash, measures the risk-free rate. If no order filled, or
+        more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
         """
         return caveats_of_run(self, self._settings["window"])
 
@@ -329,10 +329,7 @@ class Run:
         return Run(self.dataset, self._core.delayed(), self._settings, f"{self.name}, one bar late")
 
     def to_frame(self) -> Any:
-        """Return NAV, return, turnover, costs and weights per bar as a frame.
-
-        The frame is a pandas one, or a polars one if pandas is not installed.
-        """
+        """Return NAV, return, turnover, costs and weights per bar as a data frame."""
         columns = {"nav": self.nav, "return": np.concatenate([[np.nan], self.returns])}
         for kind, values in {"turnover": self.turnover, **self.costs}.items():
             columns[kind] = np.concatenate([[0.0], values])

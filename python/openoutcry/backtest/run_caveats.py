@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.data.bar_counts import caveats_of
-
-if TYPE_CHECKING:
-    from openoutcry.backtest.run import Run
+from openoutcry.data.dataset import Dataset
 
 _RISKLESS = "its returns are constant, so the ratio measures the risk-free rate and not the agent"
 
 
-def caveats_of_run(run: Run, window: tuple[int, int]) -> dict[str, str]:
+class _Run(Protocol):
+    """The parts of a run that its caveats depend on."""
+
+    @property
+    def dataset(self) -> Dataset: ...
+    @property
+    def dates(self) -> Sequence[str]: ...
+    @property
+    def returns(self) -> Any: ...
+    @property
+    def metrics(self) -> Mapping[str, float | None]: ...
+    @property
+    def events(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def event_counts(self) -> Mapping[str, int]: ...
+
+
+def caveats_of_run(run: _Run, window: tuple[int, int]) -> dict[str, str]:
     """Return the reason by name of each metric that does not measure the agent."""
     why = unfilled_caveat(run.dataset, window, run.events, lambda: run.event_counts["filled"])
     caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run.dates, run.metrics["cagr"])
