@@ -109,7 +109,7 @@ def test_tokens_are_at_least_a_third_of_the_bytes(text: str, least: int, most: i
 
 
 def sections(text: str) -> tuple[int, int, int, bool, int]:
-    """Return the numbers of table rows, worst and best entries, whether descriptions are present, and full strategies."""
+    """Return the numbers of rows, worst and best entries, whether there are descriptions, and full strategies."""
     worst = text.partition("why they failed:")[2]
     n_worst, n_best = (len(re.findall(r"^\d+\. trend", part, re.MULTILINE)) for part in (worst, text))
     return len(ROW.findall(text)), n_worst, n_best - n_worst, "words 0" in text, text.count("in full:")

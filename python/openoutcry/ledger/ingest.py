@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, strategy_row
+from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, in_currency, strategy_row
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.market_families import Market, Shared, Size, is_family, is_kin
@@ -65,7 +65,7 @@ class Ingest:
     def add(self, item: RunRow | tuple[dict[str, Any], LogPosition]) -> None:
         """Add a run, or another record with its position; unknown events are ignored."""
         if isinstance(item, RunRow):
-            self._buffer.append(item)
+            self._buffer.append(in_currency(item))
             if len(self._buffer) >= BLOCK:
                 self._write()
             return

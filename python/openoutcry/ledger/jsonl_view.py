@@ -115,9 +115,9 @@ def _entry(line: bytes) -> Entry | None:
 def rank_entries(entries: Iterable[Entry], compare: Compare, n_corrupt: int = 0) -> PriorResults:
     """Rank the strategies of entries by mean Sharpe ratio.
 
-    Runs are looked up in blocks of 50 and grouped by strategy. The mean is by market first, as in the index; a market is
-    a set of instruments with a bar length. The file has no trial keys, so runs with equal instruments and summaries are
-    one trial. Undefined ratios are counted but not averaged, and a strategy without a ratio is not ranked. Ties are
+    Runs are looked up in blocks of 50 and grouped by strategy. The mean is by market first, as in the index; a market
+    is a set of instruments with a bar length. The file has no trial keys, so runs with equal instruments and summaries
+    are one trial. Undefined ratios are counted but not averaged, and a strategy without a ratio is not ranked. Ties are
     broken by the number of ratios, then by the smaller ID.
 
     Args:

@@ -8,7 +8,8 @@ from math import ceil
 # Pieces that byte-pair tokenizers of language models rarely merge with each other: a word or the part of one from an
 # upper-case letter on, up to three digits, other signs, white space, and a letter of another script.
 _PIECES = re.compile(
-    r"(?P<word> ?(?:[A-Z]?[a-z]+|[A-Z]+))|(?P<digits>[0-9]{1,3})|(?P<signs> ?[!-/:-@\[-`{-~]+)|(?P<space>\s+)|(?P<rest>.)",
+    r"(?P<word> ?(?:[A-Z]?[a-z]+|[A-Z]+))|(?P<digits>[0-9]{1,3})|(?P<signs> ?[!-/:-@\[-`{-~]+)"
+    r"|(?P<space>\s+)|(?P<rest>.)",
     re.DOTALL,
 )
 _WORD, _MARGIN = 12, 1.05
@@ -17,8 +18,8 @@ _WORD, _MARGIN = 12, 1.05
 def tokens(text: str) -> int:
     """Return an upper estimate of the tokens of a text.
 
-    It is the larger one of a third of the bytes, and of the number of pieces that tokenizers rarely merge. English prose
-    has more than four bytes per token, but numbers, hashes and rare scripts have fewer than two.
+    It is the larger one of a third of the bytes, and of the number of pieces that tokenizers rarely merge. English
+    prose has more than four bytes per token, but numbers, hashes and rare scripts have fewer than two.
     """
     n_pieces = _MARGIN * sum(map(_weight, _PIECES.finditer(text)))
     return ceil(max(len(text.encode("utf-8", "replace")) / 3, n_pieces))

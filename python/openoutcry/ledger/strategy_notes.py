@@ -21,7 +21,10 @@ _IN_SCOPE = (
 )
 _FROM = f"FROM runs JOIN strategies ON strategies.id = runs.strategy WHERE {_IN_SCOPE}"
 _ERRORS = f"SELECT DISTINCT error {_FROM} AND status = 'failed' AND error IS NOT NULL ORDER BY error LIMIT :n"
-_TRIALS = f"SELECT segment, offset, MIN(runs.id) {_FROM} AND runs.kind = 'trial' AND status = 'done' GROUP BY trial ORDER BY trial"
+_TRIALS = (
+    f"SELECT segment, offset, MIN(runs.id) {_FROM} AND runs.kind = 'trial' AND status = 'done'"
+    " GROUP BY trial ORDER BY trial"
+)
 
 
 def reasons_of(base: sqlite3.Connection, scope: Scope, strategy_id: str, payload: Payload) -> tuple[str, ...]:
