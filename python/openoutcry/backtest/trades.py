@@ -80,8 +80,9 @@ def trades_from_movements(movements: Sequence[Movement], n_symbols: int) -> Trad
 
 
 def joined_trades(parts: Sequence[Trades]) -> Trades:
-    """Return the statistics of the trades of several runs, whose profits must have the same unit.
+    """Return the statistics of the trades of several runs.
 
+    Their profits must have the same unit.
     A position that is open at the end of a run does not continue in the next one.
     """
     if len(parts) == 1:

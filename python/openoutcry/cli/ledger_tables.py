@@ -1,4 +1,7 @@
-"""Tables of the ledger for any terminal width: a strategy below its numbers where one line has no room for both."""
+"""Tables of the ledger for any terminal width.
+
+A strategy is below its numbers where one line has no room for both.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,9 @@ TOP_HEADS = ("id", "trials", "reruns", "Sharpe", "DSR", "market trials", "max DD
 def print_comparison(
     console: Console, found: Sequence[RunMetricsSummary], strategies: Mapping[str, tuple[str | None, str]]
 ) -> None:
-    """Print all fields of runs side by side, as many as the terminal has room for, and why values are undefined.
+    """Print all fields of runs side by side, and why values are undefined.
+
+    As many runs are in a row as the terminal has room for.
 
     Args:
         console: The console.
@@ -121,7 +126,7 @@ def print_comparison(
 
 
 def print_run(console: Console, run: LedgerRun, n_trials: int) -> None:
-    """Print a run with all of its fields, names and values side by side or below each other.
+    """Print a run with all of its fields, side by side or below their names.
 
     Args:
         console: The console.

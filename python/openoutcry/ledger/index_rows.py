@@ -134,7 +134,10 @@ def _numbers(undefined: Any, metrics: Mapping[str, Any]) -> tuple[tuple[Any, ...
 
 
 def in_currency(row: RunRow) -> RunRow:
-    """Return a row without amounts that an earlier version recorded as shares of NAV."""
+    """Return a row without amounts that are shares of NAV.
+
+    An earlier version recorded them.
+    """
     names = (row.columns[AT["kind"]], row.columns[AT["engine_version"]], row.columns[AT["status"]])
     # Most rows have a net profit, so that no reason is parsed.
     if row.columns[AT["net_pnl"]] is not None or names[0] == "run":

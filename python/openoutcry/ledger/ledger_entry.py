@@ -15,7 +15,7 @@ import numpy.typing as npt
 from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 from openoutcry.ledger.market_families import Market
-from openoutcry.ledger.run_summary import AMOUNTS, SHARE_OF_NAV, RunMetricsSummary
+from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.strategy_identity import digest_of, strategy_id
 from openoutcry.records.chained_lines import canonical
 
@@ -155,7 +155,9 @@ class LedgerRun:
 
 
 def has_shares_of_nav(names: tuple[Any, Any, Any], net_pnl: float | None, stated: Collection[str]) -> bool:
-    """Return whether the amounts of a run are shares of NAV, as earlier versions recorded those of research trials.
+    """Return whether the amounts of a run are shares of NAV.
+
+    Earlier versions recorded those of research trials so.
 
     Args:
         names: Kind of the run, version of its engine, and its status.

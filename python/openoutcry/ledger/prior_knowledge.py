@@ -10,6 +10,7 @@ import sqlite3
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from openoutcry.agents.untrusted_text import fenced
 from openoutcry.arguments import checked_integer
@@ -56,7 +57,7 @@ class PriorResults:
 
 
 def prior_results(base: sqlite3.Connection, scope: Scope, payload: Payload) -> PriorResults:
-    """Collect the results of the runs of a scope, without runs that touched a holdout.
+    """Collect the results of a scope, without runs that touched a holdout.
 
     Args:
         base: Connection to the index.
@@ -83,7 +84,9 @@ def prior_results(base: sqlite3.Connection, scope: Scope, payload: Payload) -> P
 def format_prior_results(
     results: PriorResults, budget: int = BUDGET, count: Callable[[str], int] = tokens
 ) -> str | None:
-    """Format prior results as a prompt of at most `budget` tokens, by `count`; None without runs.
+    """Format prior results as a prompt of at most `budget` tokens.
+
+    `count` counts the tokens. None without runs.
 
     To fit the budget, parts are dropped in this order: the full second best strategy, the full best strategy,
     descriptions and reasons, the list of the best, that of the worst, and the table. Heading and counts remain.
@@ -108,7 +111,7 @@ def format_prior_results(
 
 @dataclass(frozen=True)
 class _Selection:
-    """Selected parts: full strategies, list entries and table rows, from both ends of the ranking."""
+    """Selected parts: full strategies, list entries and table rows."""
 
     n_full: int = 0
     n_best: int = 0
@@ -122,9 +125,12 @@ class _Selection:
 def _selections(results: PriorResults) -> Iterator[_Selection]:
     """Yield selections in descending order of length."""
     n_best = min(BEST, len(results.best))
-    ends = {"n_top": n_best, "n_bottom": min(WORST, results.n_ranked - n_best)}
+    ends: dict[str, Any] = {"n_top": n_best, "n_bottom": min(WORST, results.n_ranked - n_best)}
     # The best strategy is not one of the worst.
-    lists = {"n_worst": min(WORST, max(0, results.n_ranked - 1)), "n_failed": min(WORST, len(results.failed))}
+    lists: dict[str, Any] = {
+        "n_worst": min(WORST, max(0, results.n_ranked - 1)),
+        "n_failed": min(WORST, len(results.failed)),
+    }
     for n_full in range(min(2, n_best), -1, -1):
         yield _Selection(n_full, n_best, **lists, **ends, has_descriptions=True)
     for n in range(n_best, 0, -1):
@@ -197,7 +203,7 @@ def _entry(rank: int, each: StrategySummary, selection: _Selection) -> str:
 
 
 def _failure(label: str, each: StrategySummary, selection: _Selection) -> str:
-    """Format a strategy with the reasons why it failed, else with the numbers that show it."""
+    """Format a strategy with the reasons why it failed, else with its numbers."""
     if each.mean is not None:
         outcome = f"mean Sharpe {_number(each.mean)} over {counted(each.n, 'trial')}"
     else:

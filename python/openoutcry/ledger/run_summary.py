@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -24,7 +24,7 @@ SHARE_OF_NAV = "an amount is required; received a share of NAV, from an earlier 
 
 @dataclass(frozen=True)
 class RunMetricsSummary:
-    """Results of a run; None where a metric is undefined, with the reason in `undefined`.
+    """Results of a run; `undefined` has the reason of each that is None.
 
     Amounts are in account currency: a fraction of NAV times the `capital` of the cost model. The tests of a
     walk-forward trial are one run: their returns in sequence, and all their positions. Each test starts with the
@@ -82,7 +82,9 @@ class RunMetricsSummary:
 
     @classmethod
     def of_tests(cls, runs: Sequence[Run], traded: Sequence[Trades], run_id: str = "") -> RunMetricsSummary:
-        """Return the summary of consecutive runs of one cost model, such as the tests of a walk-forward trial.
+        """Return the summary of consecutive runs, such as the tests of a trial.
+
+        They must have one cost model.
 
         Args:
             runs: The runs, in chronological order.
@@ -126,12 +128,17 @@ class RunMetricsSummary:
         values = {name: getattr(self, name) for name in FIELDS}
         return {name: value for name, value in values.items() if value is not None}
 
+    def without_amounts(self) -> RunMetricsSummary:
+        """Return a copy without amounts, which were shares of NAV."""
+        reasons = self.stated() | dict.fromkeys(AMOUNTS, SHARE_OF_NAV)
+        return replace(self, net_pnl=None, avg_win=None, avg_loss=None, max_win=None, max_loss=None, undefined=reasons)
+
     def stated(self) -> dict[str, str]:
         """Return the reasons that are specific to this run."""
         return {name: why for name, why in self.undefined.items() if why not in (FAILED, NOT_RECORDED)}
 
     def to_row(self) -> dict[str, Any]:
-        """Return all 17 fields as JSON types, with null where undefined and the reasons in `undefined`."""
+        """Return all 17 fields as JSON types, and the reasons in `undefined`."""
         return {name: getattr(self, name) for name in FIELDS} | {"undefined": dict(self.undefined)}
 
     def summary_line(self) -> str:

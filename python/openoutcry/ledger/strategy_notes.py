@@ -1,4 +1,7 @@
-"""What the runs of a strategy state about it: its description, errors, and acceptance gates that rejected it."""
+"""What the runs of a strategy state about it.
+
+These are its description, errors, and the acceptance gates that rejected it.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ def reasons_of(base: sqlite3.Connection, scope: Scope, strategy_id: str, payload
 
 
 def description_of(base: sqlite3.Connection, scope: Scope, strategy_id: str, payload: Payload) -> str | None:
-    """Return the description that the longest run of a strategy in a scope states; None without one."""
+    """Return the description of a strategy by its longest run in a scope.
+
+    None without one.
+    """
     query = (
         f"SELECT segment, offset FROM {scope.table} AS agg JOIN runs ON runs.id = agg.sample"
         " WHERE agg.family = ? AND agg.sha256 = ?"

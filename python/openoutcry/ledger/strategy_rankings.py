@@ -47,7 +47,7 @@ class RankedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class StrategyTotal:
-    """Totals of a strategy over the markets of a family, or over all families.
+    """Totals of a strategy over a family of markets, or over all families.
 
     Attributes:
         n_runs: Number of runs, with repeated ones.
@@ -69,13 +69,16 @@ class StrategyTotal:
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the values that are not None, independent of their order; None without one."""
+    """Return the mean of the values that are not None; None without one.
+
+    It does not depend on their order.
+    """
     known = [value for value in values if value is not None]
     return fsum(known) / len(known) if known else None
 
 
 def totals_by_family(runs: Iterable[RankedRun]) -> dict[int, StrategyTotal]:
-    """Return the totals of a strategy for each family of its runs, and for `ALL`."""
+    """Return the totals of a strategy by family of its runs, and for `ALL`."""
     families: dict[int, list[RankedRun]] = {}
     for run in runs:
         families.setdefault(run.family, []).append(run)
@@ -101,10 +104,13 @@ def _family_total(runs: Sequence[RankedRun]) -> StrategyTotal:
 
 
 def _total_of(families: Sequence[StrategyTotal]) -> StrategyTotal:
-    counts = (sum(getattr(each, name) for each in families) for name in ("n_runs", "n", "n_undefined", "n_failed"))
+    n_runs, n, n_undefined, n_failed = (
+        sum(getattr(each, name) for each in families) for name in ("n_runs", "n", "n_undefined", "n_failed")
+    )
     longest = min((each.longest for each in families if each.longest), key=_by_length, default=None)
     sample = longest or min((each.sample for each in families), key=_by_trial)
-    return StrategyTotal(*counts, _means([each.means for each in families]), longest, sample)
+    means = _means([each.means for each in families])
+    return StrategyTotal(n_runs, n, n_undefined, n_failed, means, longest, sample)
 
 
 def _means(rows: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
@@ -152,7 +158,7 @@ class StrategyTotals:
 
 
 def insert_totals(base: sqlite3.Connection, table: str, condition: str, values: Mapping[str, Any]) -> None:
-    """Insert the totals of all strategies with runs that fulfil a condition.
+    """Insert the totals of the strategies with runs that fulfil a condition.
 
     Args:
         base: Connection to the index.
@@ -168,7 +174,7 @@ def insert_totals(base: sqlite3.Connection, table: str, condition: str, values: 
     )
     found: list[tuple[int, int, StrategyTotal]] = []
     for strategy, rows in groupby(base.execute(query, values), itemgetter(0)):
-        totals = totals_by_family(RankedRun(*row[1:3], bool(row[3]), row[4:-4], *row[-4:]) for row in rows)
+        totals = totals_by_family(RankedRun(row[1], row[2], bool(row[3]), row[4:-4], *row[-4:]) for row in rows)
         found += ((strategy, family, total) for family, total in totals.items())
         if len(found) >= _PER_QUERY:
             _insert(base, table, found)

@@ -18,7 +18,7 @@ def definition_of(strategy: str) -> dict[str, Any]:
 
 
 def call_text(strategy: str) -> str | None:
-    """Format a strategy as its name and params, `trend(fast=10, slow=50)`; None without a name."""
+    """Format a strategy as `trend(fast=10, slow=50)`; None without a name."""
     definition = definition_of(strategy)
     name, params = definition.get("name", definition.get("strategy")), definition.get("params")
     if isinstance(code := definition.get("code"), str):
@@ -55,7 +55,10 @@ def counted(n: int, noun: str, plural: str = "") -> str:
 
 
 def on_one_line(text: str, longest: int | None = None) -> str:
-    """Return a text on one line, without control and invisible characters, cut to `longest` characters."""
+    """Return a text on one line, without control and invisible characters.
+
+    A longer text than `longest` characters is cut.
+    """
     plain = "".join(" " if _is_hidden(char) else char for char in text)
     plain = " ".join(plain.split(" ")).strip() if longest is None else " ".join(plain.split())
     return plain if longest is None or len(plain) <= longest else f"{plain[: longest - 1]}…"

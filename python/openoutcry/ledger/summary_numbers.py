@@ -1,4 +1,4 @@
-"""Numbers of a run summary, one definition for a backtest and for the consecutive tests of a trial."""
+"""Numbers of a run summary, for a backtest and for the tests of a trial."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RISKLESS = "varying returns are required; received constant ones, whose ratio m
 
 
 def numbers_of(runs: Sequence[Run], traded: Sequence[Trades]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the metrics of consecutive runs of one cost model, and the reasons for None.
+    """Return the metrics of consecutive runs, and the reasons for None.
 
     Raises:
         OpenOutcryError: `argument_invalid`: no run, or runs with another capital.
@@ -53,7 +53,7 @@ def numbers_of(runs: Sequence[Run], traded: Sequence[Trades]) -> tuple[dict[str,
 
 
 def _metrics(runs: Sequence[Run]) -> tuple[dict[str, float | None], dict[str, str]]:
-    """Return the metrics of the returns in sequence, and the reasons for None."""
+    """Return the metrics of the returns in sequence, and reasons for None."""
     if len(runs) == 1:
         metrics, reasons = dict(runs[0].metrics), dict(runs[0].undefined)
         caveats = runs[0].caveats
@@ -79,7 +79,7 @@ def _rates(run: Run) -> Any:
 
 
 def _mean_duration(runs: Sequence[Run], traded: Sequence[Trades]) -> float | None:
-    """Return the mean seconds between the bars of the first and the last fill of a position."""
+    """Return the mean seconds from the first to the last fill of a position."""
     seconds: list[float] = []
     for run, trades in zip(runs, traded, strict=True):
         start, _ = run.window.resolve(run.dataset, run.lookback)

@@ -73,7 +73,9 @@ def write(base: sqlite3.Connection, path: str | os.PathLike[str], view: str = "r
 
 
 def write_summaries(summaries: Sequence[RunMetricsSummary], path: str | os.PathLike[str]) -> int:
-    """Write summaries to a file, with the 17 fields and the reasons of undefined ones, and return the number of rows.
+    """Write summaries to a file and return the number of rows.
+
+    The columns are the 17 fields and `undefined`, the reasons as JSON.
 
     Args:
         summaries: The summaries.
