@@ -137,12 +137,9 @@ class LedgerRun:
         """
         try:
             metrics = RunMetricsSummary.from_json({**content["metrics"], "undefined": content.get("undefined", {})})
-            names = (content.get("kind"), content.get("engine_version"), metrics.status)
+            names = (content.get("kind", "run"), content.get("engine_version"), metrics.status)
             if has_shares_of_nav(names, metrics.net_pnl, metrics.stated()):
-                without = dict.fromkeys(AMOUNTS) | {
-                    "undefined": metrics.stated() | dict.fromkeys(AMOUNTS, SHARE_OF_NAV)
-                }
-                metrics = replace(metrics, **without)
+                metrics = metrics.without_amounts()
             track, returns = content.get("track"), content.get("returns")
             known = {name: content[name] for name in _PLAIN if name in content}
             if returns is not None:

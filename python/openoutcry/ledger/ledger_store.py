@@ -27,6 +27,7 @@ from openoutcry.ledger.query_scope import Scope
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.sqlite_index import FILES, Index, ReadState, Result, last_indexed_hash
+from openoutcry.ledger.strategy_text import counted
 from openoutcry.records.chained_log import iterate, now
 
 
@@ -130,7 +131,9 @@ class Ledger:
                     return each.n_before
             if before and not burn:
                 hint = "hint: `burn`, or `--burn-holdout`, opens it again and marks all results"
-                received = f"{first} .. {last}, opened {len(before)} times, first by session {before[0].session}"
+                received = (
+                    f"{first} .. {last}, opened {counted(len(before), 'time')}, first by session {before[0].session}"
+                )
                 raise refusal("argument_invalid", f"an unopened holdout is required; received {received}; {hint}")
             payload = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
             entries = [("holdout_opened", payload | {"n_before": len(before)})]
