@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from command_line import typed
 from ledger_runs import id_of, ledger_at, ledger_run, market, returns
 
 from openoutcry.ledger import Ledger
+from openoutcry.ledger.run_summary import FIELDS, NUMBERS
 
 pytestmark = pytest.mark.once
 
@@ -151,21 +153,80 @@ def test_tables_name_a_strategy_by_its_params_and_fit_the_terminal(
         "code abababab(n=20): Buy dips.": ({"code": "ab" * 32, "params": {"n": 20}}, "Buy dips."),
         "momentum": ({"name": "momentum"}, ""),
         "only a description": ({"entry_rules": []}, "only a description"),
-        f"{'x' * 47}…": ({"name": "x" * 200}, ""),
+        "x" * 200: ({"name": "x" * 200}, ""),
     }
     ledger = ledger_at(tmp_path / "ledger")
     where = replace(market(), name="a market with a name that is very long", symbols=())
     for number, (strategy, words) in enumerate(strategies.values()):
         ledger.add([ledger_run(number, number / 10, market=where, strategy=strategy, description=words)])
-    monkeypatch.setenv("COLUMNS", "140")
     for words in (["list"], ["top", "-n", "9"], ["compare", *map(id_of, range(6))]):
-        lines = run_command("ledger", *words)[0].splitlines()
-        assert all(any(what in line for line in lines) for what in strategies)
-        monkeypatch.setenv("COLUMNS", "80")
-        lines = run_command("ledger", *words)[0].splitlines()
-        assert max(map(len, lines)) <= 80
-        assert all(any(f"0.{number}0" in line for line in lines) for number in range(6)), "no number is cut"
-        monkeypatch.setenv("COLUMNS", "140")
+        for width in (200, 140, 80, 50, 30):
+            monkeypatch.setenv("COLUMNS", str(width))
+            lines = run_command("ledger", *words)[0].splitlines()
+            assert max(map(len, lines)) <= width
+            assert all(any(f"0.{number}0" in line for line in lines) for number in range(6)), "no number is cut"
+            # Wrapped at words, or within a word that is longer than the terminal, and never cut.
+            whole = "".join("".join(lines).split())
+            assert all("".join(what.split()) in whole for what in strategies)
+        assert "…" not in whole
+
+
+FIELD_LABELS = ("status", "candle_interval", *NUMBERS)
+
+
+def test_compare_prints_all_fields_and_why_some_are_undefined(
+    run_command: Callable[..., Output], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = dict.fromkeys(NUMBERS, 1234.5) | {"total_positions": 7, "max_drawdown": 0.25}
+    ledger = ledger_at(tmp_path / "ledger")
+    ledger.add([ledger_run(1, 0.5, metrics=metrics), ledger_run(2, status="failed", strategy={"name": "bad"})])
+    monkeypatch.setenv("COLUMNS", "80")
+    text, _ = run_command("ledger", "compare", id_of(1), id_of(2))
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line and line[0].isalpha()}
+    assert set(FIELD_LABELS) <= set(rows)
+    assert (rows["net_pnl"], rows["avg_hold_duration_secs"]) == (["1,234.50", "—"], ["1,234", "—"])
+    assert rows["max_drawdown"] == ["25.00%", "—"]
+    assert "a finished run is required; received a failed one (2: total_positions, " in " ".join(text.split())
+    content = json.loads(run_command("ledger", "compare", id_of(1), id_of(2), "--json")[0])
+    assert [set(each) for each in content] == [{*FIELDS, "undefined"}] * 2
+    assert set(content[1]["undefined"]) == set(NUMBERS)
+    assert content[0]["undefined"] == {}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_comparison_is_written_to_a_file(run_command: Callable[..., Output], ledger: Ledger, suffix: str) -> None:
+    path = Path(f"compared{suffix}")
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    text, _ = run_command("ledger", "compare", id_of(3), id_of(90), "--out", str(path))
+    assert text == f"wrote 2 rows to {path}\n"
+    rows: list[dict[str, Any]]
+    if suffix == ".parquet":
+        rows = pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+    elif suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    else:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [list(row) for row in rows] == [[*FIELDS, "undefined"]] * 2
+    assert [row["id"] for row in rows] == [id_of(3), id_of(90)]
+    assert float(rows[0]["sharpe_ratio"]) == 0.3
+    assert rows[1]["sharpe_ratio"] in (None, "")
+    assert "sharpe_ratio" in rows[1]["undefined"]
+    assert "which exists" in run_command("ledger", "compare", id_of(3), "--out", str(path), code=2)[1]
+
+
+def test_counts_of_one_are_singular(run_command: Callable[..., Output], tmp_path: Path) -> None:
+    with ledger_at(tmp_path / "ledger") as ledger:
+        ledger.add([ledger_run(1)])
+    texts = [
+        run_command("ledger", *words)[0]
+        for words in (["show", id_of(1)], ["top", "--prompt"], ["rebuild"], ["export", "runs.csv"], ["verify"])
+    ]
+    assert "1 trial on this market" in texts[0]
+    assert "## Learnings from 1 prior backtest across 1 strategy\n" in texts[1]
+    assert texts[3] == "wrote 1 row to runs.csv\n"
+    assert not re.search(r"\b1 (trials|runs|strategies|backtests|records|rows|lines|params|entries)\b", "".join(texts))
 
 
 def test_verify_exits_with_1_after_a_modified_line(
@@ -177,7 +238,7 @@ def test_verify_exits_with_1_after_a_modified_line(
     path = tmp_path / "ledger" / "00000.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"event":"ru')
-    assert "1 truncated lines: the log is intact" in run_command("ledger", "verify")[0]
+    assert "1 truncated line: the log is intact" in run_command("ledger", "verify")[0]
     path.write_bytes(whole.replace(b'"sharpe_ratio":0.7', b'"sharpe_ratio":7.0'))
     text, _ = run_command("ledger", "verify", code=1)
     assert text.startswith("00000.jsonl, line 9: the line is not what was written\n")

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from hashlib import sha256
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,8 @@ from openoutcry.ledger import (
     read_view,
 )
 from openoutcry.ledger.jsonl_view import Entry, entries_of, rank_entries
-from openoutcry.ledger.prior_knowledge import format_prior_results, tokens
+from openoutcry.ledger.prior_knowledge import format_prior_results
+from openoutcry.ledger.prompt_tokens import tokens
 
 FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
 
@@ -41,7 +44,10 @@ def summary(number: int, strategy: str = "", **options: object) -> StrategySumma
 def prior_results(n: int, **options: object) -> PriorResults:
     """Return the prior results of `n` ranked strategies."""
     ranked = [summary(number, **options) for number in range(n)]
-    return PriorResults(2 * n, n, ranked[:120], ranked[-3:], [], n)
+    return PriorResults(2 * n, n, ranked[:5], ranked[-3:], [], n)
+
+
+ROW = re.compile(r"^(\d+) \| ", re.MULTILINE)
 
 
 def test_the_text_has_a_heading_two_full_strategies_a_table_and_a_closing_sentence(tmp_path: Path) -> None:
@@ -57,7 +63,8 @@ def test_the_text_has_a_heading_two_full_strategies_a_table_and_a_closing_senten
     assert text.splitlines()[0] == "## Learnings from 10 prior backtests across 9 strategies"
     assert "7 strategies have a Sharpe ratio, 2 have none" in text
     first = next(line for line in text.splitlines() if line.startswith("1. "))
-    assert first.startswith("1. mean Sharpe 1.50 over 2 runs; DSR ")
+    assert first.startswith('1. {"entry_rules":[{"if":"a"},{"comment":"buy what rose","if":"b"}]')
+    assert ": mean Sharpe 1.50 over 2 trials; DSR " in first
     assert " at 9 trials; interval 1d, 3 rules; max drawdown 25.0 %" in first
     assert first.endswith("on m, n; buy what rose")
     full = re.findall(r"Strategy (\d) in full:\n\n```json\n(.*)\n```", text)
@@ -65,8 +72,10 @@ def test_the_text_has_a_heading_two_full_strategies_a_table_and_a_closing_senten
         ("1", [{"if": "c"}]),
         ("2", "trend"),
     ]
-    assert len(re.findall(r"^\d+  [0-9a-f]{8}  ", text, re.MULTILINE)) == 7
-    assert "none: 0 failed, 1 undefined" in text
+    assert "2 | trend(n=8) | 1 | 0.08 | " in text
+    assert len(ROW.findall(text)) == 7
+    assert "- trend(n=90): 1 trial undefined" in text
+    assert "- trend(n=91): 1 trial failed" in text
     assert "Avoid what failed, and build on what worked." in text.splitlines()[-1]
     assert tokens(text) <= 2_000
 
@@ -79,60 +88,147 @@ def test_many_strategies_show_the_best_five_and_the_last_three_and_count_all(tmp
     assert text is not None
     assert text.startswith("## Learnings from 400 prior backtests across 400 strategies\n")
     assert "mean Sharpe ratio a year:" in text
-    ranks = [int(rank) for rank in re.findall(r"^(\d+)  [0-9a-f]{8}  ", text, re.MULTILINE)]
-    assert ranks[:5] == [1, 2, 3, 4, 5]
-    assert ranks[-3:] == [398, 399, 400]
-    assert f"... {400 - len(ranks)} more" in text
+    assert list(map(int, ROW.findall(text))) == [1, 2, 3, 4, 5, 398, 399, 400]
+    assert "... 392 more" in text
     assert tokens(text) <= 2_000
 
 
-@pytest.mark.parametrize(("text", "n"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("\u20ac\u20ac", 2)])
-def test_a_token_is_a_quarter_of_the_bytes_rounded_up(text: str, n: int) -> None:
-    """L6."""
-    assert tokens(text) == n
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("", 0, 0),
+        ("a", 1, 2),
+        ("a" * 300, 100, 300),
+        ("\u20ac" * 30, 30, 90),
+        ("0.83", 3, 4),
+        ("\U0001f9ff" * 9, 12, 40),
+    ],
+)
+def test_tokens_are_at_least_a_third_of_the_bytes(text: str, least: int, most: int) -> None:
+    assert ceil(len(text.encode()) / 3) <= least <= tokens(text) <= most
 
 
-def sections(text: str) -> tuple[int, int, bool, int]:
-    """Return the number of table rows and full strategies, whether descriptions are present, and the list entries."""
-    rows = len(re.findall(r"^\d+  [0-9a-f]{8}  ", text, re.MULTILINE))
-    return rows, text.count("in full:"), "words 0" in text, len(re.findall(r"^\d+\. mean", text, re.MULTILINE))
+def sections(text: str) -> tuple[int, int, int, bool, int]:
+    """Return the numbers of rows, worst and best entries, whether there are descriptions, and full strategies."""
+    worst = text.partition("why they failed:")[2]
+    n_worst, n_best = (len(re.findall(r"^\d+\. trend", part, re.MULTILINE)) for part in (worst, text))
+    return len(ROW.findall(text)), n_worst, n_best - n_worst, "words 0" in text, text.count("in full:")
 
 
 def test_parts_are_dropped_in_the_specified_order() -> None:
-    """L6: middle of the table, second full strategy, first full strategy, descriptions; never heading and counts."""
+    """L6: second full strategy, first full strategy, descriptions, lists, table; never heading and counts."""
     results = prior_results(60, description="words 0 " + "x" * 100)
-    seen = [sections(format_prior_results(results, budget) or "") for budget in range(2_400, 160, -10)]
-    assert seen[0] == (60, 2, True, 5)
+    seen = [sections(format_prior_results(results, budget) or "") for budget in range(2_400, 200, -5)]
     steps = list(dict.fromkeys(seen))
-    # Each step drops one part, in the specified order.
-    assert steps == sorted(steps, reverse=True, key=lambda step: (step[3], step[2], step[1], step[0]))
-    assert [step for step in steps if step[0] == 8 and step[3] == 5] == [
-        *((8, n_full, True, 5) for n_full in (2, 1, 0)),
-        (8, 0, False, 5),
-    ]
-    assert {step[1:] for step in steps if step[0] > 8} == {(2, True, 5)}
-    assert seen[-1][1:] == (0, False, 0)
-    assert (format_prior_results(results, 170) or "").startswith(
-        "## Learnings from 120 prior backtests across 60 strategies\n\n60 "
+    assert (
+        steps
+        == [
+            *((8, 3, 5, True, n) for n in (2, 1, 0)),
+            *((8, 3, n, False, 0) for n in (5, 4, 3, 2, 1, 0)),
+            *((8, n, 0, False, 0) for n in (2, 1, 0)),
+            *((n, 0, 0, False, 0) for n in (7, 6, 5, 4, 3, 2, 1)),
+        ][: len(steps)]
     )
+    assert len(steps) > 15
+    bare = format_prior_results(results, 110) or ""
+    assert bare.startswith("## Learnings from 120 prior backtests across 60 strategies\n\n60 ")
+    assert sections(bare) == (0, 0, 0, False, 0)
     with pytest.raises(oo.OpenOutcryError, match="`budget` must hold heading and counts"):
         format_prior_results(results, 50)
+
+
+def test_the_worst_are_named_with_the_gates_that_they_failed(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path)
+    gates = ["sharpe: the median must be >= 1.2; received -0.3", "trades: closed trades must be >= 100; received 7"]
+    ledger.add([ledger_run(number, number / 10) for number in range(1, 9)])
+    worst = {"strategy": {"name": "mean-reversion", "params": {"width": 3, "window": 64}}}
+    ledger.add([ledger_run(20, -0.3, **worst, notes={"reasons": gates})])
+    code = {"strategy": {"code": "ab" * 32, "params": {"n": 1}}}
+    ledger.add([ledger_run(21, -0.2, **code, notes={"reasons": [f"gate {n}" for n in range(6)]})])
+    by_hand = {"max_drawdown": 0.4, "profit_factor": 0.5}
+    ledger.add([ledger_run(22, -0.1, strategy={"name": "momentum"}, kind="run", metrics=by_hand)])
+    ledger.add([ledger_run(23, status="failed", strategy={"name": "bad"}, error="ValueError: no weights")])
+    text = ledger.prior_results() or ""
+    lines = text.partition("The last 3 of the ranking, and why they failed:\n\n```text\n")[2].splitlines()
+    assert lines[0] == (
+        "9. momentum: mean Sharpe -0.10 over 1 trial; it lost against the risk-free rate;"
+        " profit factor 0.50: its trades lost more than they won; max drawdown 40.0 %"
+    )
+    assert lines[1].startswith(
+        "10. code abababab(n=1): mean Sharpe -0.20 over 1 trial; gate 0; gate 1; gate 2; gate 3;"
+    )
+    assert lines[1].endswith("; and 2 more reasons")
+    assert lines[2] == f"11. mean-reversion(width=3, window=64): mean Sharpe -0.30 over 1 trial; {'; '.join(gates)}"
+    assert "- bad: 1 trial failed; ValueError: no weights\n" in text
+    assert not re.search(r"\b[0-9a-f]{8}\b(?!\()", text), "no strategy is named by its hash alone"
+
+
+def long_names(number: int) -> dict[str, object]:
+    return {"name": "\u5747\u503c\u56de\u5f52" * 60, "params": {"\u7a97" * 40: number, "\U0001f9ff" * 40: number / 7}}
+
+
+SHAPES: dict[str, Callable[[int], dict[str, object]]] = {
+    "a name and params": lambda number: {"name": "mean-reversion", "params": {"width": number / 7, "window": number}},
+    "code": lambda number: {"code": sha256(str(number).encode()).hexdigest(), "params": {"a": number / 7}},
+    "long names in other scripts": long_names,
+    "digits": lambda number: {"name": sha256(str(number).encode()).hexdigest() * 30},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_300_runs_fit_in_2000_tokens(tmp_path: Path, shape: str) -> None:
+    text = text_of_300_runs(tmp_path, shape)
+    assert ceil(len(text.encode()) / 3) <= tokens(text) <= 2_000
+    assert list(map(int, ROW.findall(text))) == [1, 2, 3, 4, 5, 298, 299, 300]
+    assert "received -1.5" in text or shape != "a name and params"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_300_runs_fit_in_2000_tokens_of_a_real_tokenizer(tmp_path: Path, shape: str) -> None:
+    """`bpe-openai` contains the vocabulary of `cl100k_base`, which `tiktoken` would download."""
+    encoding = pytest.importorskip("bpe_openai").get_encoding("cl100k_base")
+    assert len(encoding.encode(text_of_300_runs(tmp_path, shape))) <= 2_000
+
+
+def text_of_300_runs(folder: Path, shape: str) -> str:
+    ledger = ledger_at(folder)
+    ledger.add(
+        ledger_run(
+            number,
+            (number - 150) / 100,
+            strategy=SHAPES[shape](number),
+            description=f"Hold what rose in the last {number} days.",
+            notes={"reasons": [f"sharpe: the median must be >= 1.2; received {(number - 150) / 100}"]},
+        )
+        for number in range(300)
+    )
+    return ledger.prior_results() or ""
+
+
+def test_another_tokenizer_can_count_the_tokens(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path)
+    ledger.add([ledger_run(number) for number in range(9)])
+    text = ledger.prior_results(budget=900, count=len) or ""
+    assert 300 < len(text) <= 900 < len(ledger.prior_results() or "")
 
 
 @given(
     st.lists(st.text(max_size=300), min_size=1, max_size=12),
     st.text(max_size=2_000),
-    st.integers(170, 3_000),
+    st.integers(130, 3_000),
 )
 @settings(max_examples=500 if FULL else 60)
 def test_the_text_is_never_over_its_budget(words: list[str], blob: str, budget: int) -> None:
     """L6."""
     strategy = json.dumps({"name": blob}, ensure_ascii=False)
-    ranked = [summary(number, strategy, description=text, markets=(text,)) for number, text in enumerate(words)]
-    text = format_prior_results(PriorResults(9, len(words), ranked, ranked[-3:], [], len(words)), budget)
+    ranked = [
+        summary(number, strategy, description=text, markets=(text,), reasons=(text, blob))
+        for number, text in enumerate(words)
+    ]
+    text = format_prior_results(PriorResults(9, len(words), ranked[:5], ranked[-3:], ranked, len(words)), budget)
     assert text is not None
     assert tokens(text) <= budget
-    assert text.startswith(f"## Learnings from 9 prior backtests across {len(words)} strategies\n")
+    assert text.startswith(f"## Learnings from 9 prior backtests across {len(words)} strateg")
     assert_fenced(text)
 
 
@@ -155,9 +251,9 @@ def outside(text: str) -> Iterator[str]:
 
 
 KNOWN = re.compile(
-    r"|## Learnings from \d+ prior backtests across \d+ strategies|\d+ strategies have .*|Text between fences .*"
-    r"|The best \d by mean Sharpe ratio a year:|Strategy \d in full:|Mean Sharpe ratios, \d+ strategies ranked:"
-    r"|Avoid what .*"
+    r"|## Learnings from \d+ prior backtests? across \d+ strateg(y|ies)|\d+ strateg(y has|ies have) .*"
+    r"|Text between fences .*|The best \d by mean Sharpe ratio a year:|Strategy \d in full:|Without a Sharpe ratio:"
+    r"|Mean Sharpe ratios, \d+ strateg(y|ies) ranked:|The last \d of the ranking, and why they failed:|Avoid what .*"
 )
 
 
@@ -190,7 +286,8 @@ def test_untrusted_text_stays_inside_its_fence(tmp_path: Path, how: str) -> None
     strategy = {"name": hostile, hostile: hostile, "entry_rules": [{"comment": hostile}]}
     where = replace(market("x"), name=hostile, symbols=(hostile,))
     ledger.add([ledger_run(1, strategy=strategy, market=where, description=hostile)])
-    ledger.add([ledger_run(2, strategy=strategy | {"b": 1}, market=where)])
+    ledger.add([ledger_run(2, strategy=strategy | {"b": 1}, market=where, notes={"reasons": [hostile, 7]})])
+    ledger.add([ledger_run(3, status="failed", strategy=strategy | {"c": 1}, market=where, error=hostile)])
     text = ledger.prior_results()
     assert text is not None
     assert_fenced(text)
@@ -231,7 +328,7 @@ def test_the_first_run_creates_the_run_list_and_the_second_reads_it(tmp_path: Pa
     text = prior_results_of(folder, compare)
     assert requests == [[id_of(1)]]
     assert text is not None
-    assert text.startswith("## Learnings from 1 prior backtests across 1 strategies\n")
+    assert text.startswith("## Learnings from 1 prior backtest across 1 strategy\n")
     before = path.read_bytes()
     append_view(folder, ledger_run(2), "2024-01-01T00:00:01Z")
     assert path.read_bytes().startswith(before)
@@ -276,7 +373,14 @@ def test_the_run_list_ranks_like_the_index(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ratios = [0.5, None, 1.5, -0.25, 0.5, 2.0, None, 0.5, 1.0]
     runs = [
-        ledger_run(number, ratio, strategy={"s": number % 4}, status="failed" if number == 6 else "done")
+        ledger_run(
+            number,
+            ratio,
+            strategy={"s": number % 4},
+            trial=f"{number:064x}",
+            metrics={"total_positions": number},
+            status="failed" if number == 6 else "done",
+        )
         for number, ratio in enumerate(ratios)
     ]
     ledger.add(runs)

@@ -43,18 +43,19 @@ def id_of(number: int) -> str:
 
 
 def ledger_run(number: int, sharpe: float | None = 1.0, **options: Any) -> LedgerRun:
-    """Return a run for a number; options set `strategy`, `market`, `status` and fields of the run."""
+    """Return a run for a number; options set `strategy`, `market`, `window`, `status` and fields of the run."""
     strategy = options.pop("strategy", {"name": "trend", "params": {"n": number}})
     where, status = options.pop("market", market()), options.pop("status", "done")
     n_returns = options.pop("n_returns", 250)
-    trial = options.pop("trial", None) or trial_key(strategy, where.fingerprint, WINDOW, {}, "1")
+    window = options.pop("window", WINDOW)
+    trial = options.pop("trial", None) or trial_key(strategy, where.fingerprint, window, {}, "1")
     metrics: dict[str, Any] = {"sharpe_ratio": sharpe, "max_drawdown": 0.25} | options.pop("metrics", {})
     if status == "failed":
         metrics, sharpe = {}, None
     summary = RunMetricsSummary(id_of(number), status, "1d", **metrics)
     moments = None if sharpe is None else ReturnMoments(n_returns, sharpe / 16.0, 0.0, 3.0)
     given = {"interval": "1d", "engine_version": "1", "track": moments, "kind": "trial"} | options
-    return LedgerRun(id_of(number), trial, strategy, where, WINDOW, summary, **given)
+    return LedgerRun(id_of(number), trial, strategy, where, window, summary, **given)
 
 
 def returns(n: int = 5) -> np.ndarray[Any, Any]:

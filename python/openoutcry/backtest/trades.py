@@ -79,6 +79,37 @@ def trades_from_movements(movements: Sequence[Movement], n_symbols: int) -> Trad
     return Trades(**fields | {"trades": tuple(Trade(*trade) for trade in fields["trades"])})
 
 
+def joined_trades(parts: Sequence[Trades]) -> Trades:
+    """Return the statistics of the trades of several runs.
+
+    Their profits must have the same unit.
+    A position that is open at the end of a run does not continue in the next one.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    trades = tuple(trade for part in parts for trade in part.trades)
+    wins = [trade.profit for trade in trades if trade.profit > 0.0]
+    losses = [trade.profit for trade in trades if trade.profit < 0.0]
+    statistics: dict[str, float | None] = {
+        "win_rate": len(wins) / len(trades) if trades else None,
+        "profit_factor": sum(wins) / -sum(losses) if losses else None,
+        "average_win": sum(wins) / len(wins) if wins else None,
+        "average_loss": sum(losses) / len(losses) if losses else None,
+        "max_win": max(wins, default=None),
+        "max_loss": min(losses, default=None),
+        "average_duration": sum(each.closed - each.opened for each in trades) / len(trades) if trades else None,
+    }
+    # Of a statistic that no part has; a part with trades states the reason best.
+    reasons = [part.undefined for part in sorted(parts, key=lambda part: part.n_trades)]
+    undefined = {
+        name: next(each[name] for each in reversed(reasons) if name in each)
+        for name, value in statistics.items()
+        if value is None
+    }
+    n_open = sum(part.n_open for part in parts)
+    return Trades(trades, n_open, len(trades), undefined=undefined, **statistics)
+
+
 def annual_costs(run: Run) -> dict[str, float | None]:
     """Return each kind of cost as a fraction of NAV per year.
 

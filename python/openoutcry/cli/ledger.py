@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import typer
-from rich import box
-from rich.table import Table
 
+from openoutcry.cli.ledger_tables import (
+    LIST_HEADS,
+    TOP_HEADS,
+    list_rows,
+    print_comparison,
+    print_rows,
+    print_run,
+    top_rows,
+)
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
-from openoutcry.ledger import Ledger, Market, RunFilter, RunMetricsSummary, StrategySummary, default_folder
+from openoutcry.ledger import Ledger, Market, RunFilter, default_folder, table_export
 from openoutcry.ledger.http_client import compare_client
 from openoutcry.ledger.ledger_entry import KINDS, STATES
+from openoutcry.ledger.strategy_text import counted
 from openoutcry.ledger.table_export import VIEWS
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json, echo_lines
@@ -48,6 +56,8 @@ COMPARE_EXAMPLES = """
 
 `openoutcry ledger compare 1b4e28ba 6fa459ea`
 
+`openoutcry ledger compare 1b4e28ba 6fa459ea --out runs.csv`
+
 `openoutcry ledger compare 1b4e28ba-2fa1-11d2-883f-0016d3cca427 --url http://127.0.0.1:8321 --json`
 """
 TOP_EXAMPLES = """
@@ -58,6 +68,9 @@ TOP_EXAMPLES = """
 `openoutcry ledger top --data ecb-fx --worst -n 3`
 
 `openoutcry ledger top --prompt`, the prompt text of a research session
+
+`trials` are those of the strategy, `reruns` its repeated runs, and `market trials` all on the market of its longest
+run.
 
 The mean Sharpe ratio of the best of many strategies is partly luck. DSR, the deflated Sharpe ratio, is the probability
 that the true ratio is positive, given all trials on this market and its renamed or changed copies.
@@ -79,10 +92,6 @@ EXPORT_EXAMPLES = """
 `openoutcry ledger export run_ledger.jsonl --view run-ledger`
 """
 SERVE_EXAMPLES = "**Example** `openoutcry ledger serve --port 8321`, then `GET /api/v1/paper-runs/compare?ids=...`"
-
-
-# Maximum length of a strategy column, with room for some parameters.
-_MAX_STRATEGY = 48
 
 
 def opened(folder: Path | None) -> Ledger:
@@ -121,13 +130,7 @@ def list_(
             rows = [{**asdict(each), "summary": each.summary.to_json()} for each in found]
             echo_json([{**row, "strategy": json.loads(row["strategy"])} for row in rows])
             return
-        table = _table("id", "date", "market", "strategy")
-        _numbers(table)
-        for each in found:
-            prefix = "holdout: " if each.holdout_touched or each.kind == "holdout" else ""
-            names = (plain(each.market, 20), prefix + _strategy_text(each.description, each.strategy))
-            table.add_row(each.summary.id[:8], each.ts[:10], *names, *_cells(each.summary))
-        Console().print(table)
+        print_rows(Console(), list_rows(found), LIST_HEADS)
         _warn_unreadable(ledger)
 
 
@@ -145,30 +148,21 @@ def show(
         content = run.to_json() | {"market": run.market.to_json(), "family_trials": trials.n}
         echo_json(content)
         return
-    console = Console()
-    console.print(run.run_id, style="bold", highlight=False)
-    console.print(plain(run.metrics.summary_line(), 200), highlight=False)
-    rows: dict[str, Any] = {"market": run.market.name, "window": " .. ".join(run.window), "kind": run.kind}
-    rows |= {"description": run.description, "strategy": json.dumps(run.strategy), "strategy id": run.strategy_id}
-    rows |= {"rules": json.dumps(run.rules), "engine": run.engine_version, "trial": run.trial, "error": run.error}
-    rows |= {"configurations": run.n_configs, "trials of the market's family": trials.n, "isolation": run.isolation}
-    rows |= {name: value for name, value in run.metrics.to_json().items() if name != "id"}
-    rows |= {f"{name} is undefined": why for name, why in run.metrics.undefined.items()}
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in rows.items():
-        if value not in (None, ""):
-            table.add_row(name, plain(f"{value:,.4f}" if isinstance(value, float) else str(value), 2_000))
-    console.print(table)
+    print_run(Console(), run, trials.n)
 
 
 @app.command(epilog=COMPARE_EXAMPLES)
 def compare(
     ids: list[str] = typer.Argument(help="IDs of runs, or prefixes of them; at most 50."),
     url: str | None = typer.Option(None, help="Query this server instead of the local ledger; requires complete IDs."),
+    out: Path | None = typer.Option(None, help="Write the 17 fields to a new file: .csv, .parquet or .jsonl."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Compare runs in a table, in the given order."""
+    """Compare all 17 fields of runs side by side, in the given order.
+
+    Amounts are in account currency, at the capital of each run. An undefined field is a dash, with its reason below.
+    """
     if url is not None:
         found, missing = compare_client(url, ids)
         strategies: dict[str, tuple[str | None, str]] = {}
@@ -176,15 +170,14 @@ def compare(
         with opened(folder) as ledger:
             found, missing = ledger.compare([each if len(each) == 36 else ledger.id_of(each) for each in ids])
             strategies = ledger.descriptions([each.id for each in found])
-    if as_json:
-        echo_json([each.to_json() for each in found])
+    if out is not None:
+        with _writing(out):
+            n_rows = table_export.write_summaries(found, out)
+        _print({"path": str(out), "rows": n_rows}, f"wrote {counted(n_rows, 'row')} to {plain(str(out), 200)}", as_json)
+    elif as_json:
+        echo_json([each.to_row() for each in found])
     else:
-        table = _table("id", "interval", *(["strategy"] if strategies else []))
-        _numbers(table)
-        for each in found:
-            names = [_strategy_text(*strategies[each.id])] if strategies else []
-            table.add_row(plain(each.id[:8]), plain(each.candle_interval or "—", 8), *names, *_cells(each))
-        Console().print(table)
+        print_comparison(Console(), found, strategies)
     for run_id in missing:
         echo(f"missing: {run_id}", err=True)
 
@@ -202,7 +195,7 @@ def top(
 ) -> None:
     """Rank strategies by their mean Sharpe ratio, with the deflated Sharpe ratio.
 
-    The drawdown is a mean over runs, too.
+    The mean is over distinct trials, by market first: a rerun changes nothing. The drawdown is a mean, too.
     """
     with opened(folder) as ledger:
         market = _market(data, reading)
@@ -213,12 +206,7 @@ def top(
         if as_json:
             echo_json([{**asdict(each), "strategy": json.loads(each.strategy)} for each in found])
             return
-        table = _table("id", "strategy", "markets")
-        for head in ("runs", "Sharpe", "DSR", "trials", "max DD"):
-            table.add_column(head, justify="right", no_wrap=True)
-        for each in found:
-            table.add_row(*_summary_cells(each))
-        Console().print(table)
+        print_rows(Console(), top_rows(found), TOP_HEADS)
         _warn_unreadable(ledger)
 
 
@@ -243,9 +231,9 @@ def verify(
             echo(f"{where}{each.what}")
         if len(found.faults) > 20:
             echo(f"and {len(found.faults) - 20} more")
-        torn = f", {found.n_torn} truncated lines" if found.n_torn else ""
+        torn = f", {counted(found.n_torn, 'truncated line')}" if found.n_torn else ""
         state = "the log is intact" if found.is_intact else "the log was modified"
-        echo(f"{found.n_records} records{torn}: {state}")
+        echo(f"{counted(found.n_records, 'record')}{torn}: {state}")
         echo(f"head {found.head.hash}")
     if not found.is_intact:
         raise typer.Exit(1)
@@ -258,7 +246,7 @@ def rebuild(folder: Path | None = FOLDER, as_json: bool = AS_JSON) -> None:
         read = ledger.rebuild()
         counts = {"records": read.link.seq, "torn": read.n_torn, "changed": read.n_changed}
         counts |= {"unread": read.n_unread, "newer": read.n_newer}
-        _print(counts, f"read {read.link.seq} records", as_json)
+        _print(counts, f"read {counted(read.link.seq, 'record')}", as_json)
         if not as_json:
             _warn_unreadable(ledger)
 
@@ -271,12 +259,9 @@ def export(
     as_json: bool = AS_JSON,
 ) -> None:
     """Export runs to a file."""
-    with opened(folder) as ledger:
-        try:
-            n_rows = ledger.export(path, view)
-        except (ModuleNotFoundError, OSError) as error:
-            raise refusal("argument_invalid", f"a writable file is required; received '{path}': {error}") from error
-    _print({"path": str(path), "view": view, "rows": n_rows}, f"wrote {n_rows} rows to {path}", as_json)
+    with opened(folder) as ledger, _writing(path):
+        n_rows = ledger.export(path, view)
+    _print({"path": str(path), "view": view, "rows": n_rows}, f"wrote {counted(n_rows, 'row')} to {path}", as_json)
 
 
 @app.command(epilog=SERVE_EXAMPLES)
@@ -298,53 +283,13 @@ def serve(
             raise refusal("argument_invalid", f"the command {error}; received no {error.name}") from error
 
 
-def _table(*heads: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for head in heads:
-        table.add_column(head, no_wrap=head in {"id", "date"}, overflow="fold", min_width=len(head))
-    return table
-
-
-def _numbers(table: Table) -> None:
-    for head in ("status", "return", "Sharpe", "max DD"):
-        table.add_column(head, justify="right", no_wrap=True)
-
-
-def _cells(each: RunMetricsSummary) -> list[str]:
-    numbers = (_percent(each.pnl_return, "+.1%"), _number(each.sharpe_ratio), _percent(each.max_drawdown, ".1%"))
-    return [plain(each.status, 10), *numbers]
-
-
-def _summary_cells(each: StrategySummary) -> list[str]:
-    counts = (str(each.n), _number(each.mean), _number(each.dsr), f"{each.n_trials:,}")
-    text = _strategy_text(each.description, each.strategy)
-    names = (each.strategy_id[:8], text, plain(", ".join(each.markets), 20))
-    return [*names, *counts, _percent(each.averages.get("max_drawdown"), ".1%")]
-
-
-def _strategy_text(description: str | None, strategy: str) -> str:
-    """Format a strategy on one line: name, parameters and description."""
-    definition = json.loads(strategy)
-    name, params = definition.get("name", definition.get("strategy")), definition.get("params")
-    if isinstance(code := definition.get("code"), str):
-        name = f"code {code[:8]}"
-    if not isinstance(name, str):
-        return plain(description or strategy, _MAX_STRATEGY)
-    shown = ", ".join(f"{key}={_short(value)}" for key, value in params.items()) if isinstance(params, dict) else ""
-    call = f"{name}({shown})" if shown else name
-    return plain(f"{call}: {description}" if description else call, _MAX_STRATEGY)
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _number(value: float | None) -> str:
-    return "—" if value is None else f"{value:.2f}"
-
-
-def _percent(value: float | None, form: str) -> str:
-    return "—" if value is None else format(value, form)
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Refuse a file that cannot be written."""
+    try:
+        yield
+    except (ModuleNotFoundError, OSError) as error:
+        raise refusal("argument_invalid", f"a writable file is required; received '{path}': {error}") from error
 
 
 def _print(content: Mapping[str, object], text: str, as_json: bool) -> None:
@@ -357,11 +302,11 @@ def _print(content: Mapping[str, object], text: str, as_json: bool) -> None:
 def _warn_unreadable(ledger: Ledger) -> None:
     """Print the number of unusable lines of the log by reason."""
     read = ledger.read
-    for n, reason in (
-        (read.n_changed, "were modified; run `openoutcry ledger verify`"),
-        (read.n_unread, "have invalid content"),
-        (read.n_newer, "are from a later version of openoutcry"),
-        (read.n_torn, "were truncated during writing"),
+    for n, one, many, rest in (
+        (read.n_changed, "was", "were", "modified; run `openoutcry ledger verify`"),
+        (read.n_unread, "has", "have", "invalid content"),
+        (read.n_newer, "is", "are", "from a later version of openoutcry"),
+        (read.n_torn, "was", "were", "truncated during writing"),
     ):
         if n:
-            echo(f"{n} lines of the log {reason}", err=True)
+            echo(f"{counted(n, 'line')} of the log {one if n == 1 else many} {rest}", err=True)

@@ -5,10 +5,11 @@ Needs `openoutcry[server]`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openoutcry.ledger.http_client import PATH
 from openoutcry.ledger.ledger_store import Ledger
+from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
@@ -36,12 +37,18 @@ def app_of(ledger: Ledger) -> FastAPI:
         except OpenOutcryError as error:
             return JSONResponse({"error": error.slug, "message": str(error)}, status_code=400)
         headers = {"X-Missing-Ids": ",".join(missing)} if missing else {}
-        return JSONResponse([each.to_json() for each in found], headers=headers)
+        return JSONResponse([_body(each) for each in found], headers=headers)
 
     # FastAPI cannot resolve the string annotation of a name that is local to this function.
     compare.__annotations__ = {"ids": str, "return": JSONResponse}
     app.get(PATH, response_model=None)(compare)
     return app
+
+
+def _body(summary: RunMetricsSummary) -> dict[str, Any]:
+    """Return the fields that are not None, with the recorded reasons of the others."""
+    stated = summary.stated()
+    return summary.to_json() | ({"undefined": stated} if stated else {})
 
 
 def serve(ledger: Ledger, host: str = "127.0.0.1", port: int = PORT) -> None:

@@ -10,9 +10,16 @@ from itertools import compress
 from math import isfinite
 from typing import Any, NamedTuple
 
-from openoutcry.ledger.ledger_entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
+from openoutcry.ledger.ledger_entry import (
+    KINDS,
+    STATES,
+    canonical_strategy,
+    checked_id,
+    has_shares_of_nav,
+    rules_digest,
+)
 from openoutcry.ledger.log_segments import LogPosition
-from openoutcry.ledger.run_summary import NUMBERS, RunMetricsSummary
+from openoutcry.ledger.run_summary import AMOUNTS, NUMBERS, SHARE_OF_NAV, RunMetricsSummary
 from openoutcry.ledger.strategy_identity import alias_of
 from openoutcry.openoutcry_py import OpenOutcryError, RunReader
 from openoutcry.records.chained_lines import canonical
@@ -123,7 +130,7 @@ def _numbers(undefined: Any, metrics: Mapping[str, Any]) -> tuple[tuple[Any, ...
     if not _FLOATS.issuperset(map(type, known)) or not isfinite(sum(known)):
         # From another writer: numbers as texts, or not finite.
         found = RunMetricsSummary.from_json({**metrics, "undefined": undefined})
-        undefined, values = found.undefined, tuple(getattr(found, name) for name in NUMBERS)
+        undefined, values = found.stated(), tuple(getattr(found, name) for name in NUMBERS)
     return values, canonical("undefined", dict(undefined)) if undefined else None
 
 
@@ -141,6 +148,26 @@ def aliased(row: RunRow) -> RunRow:
     except UNREADABLE:
         return row
     return row if sha == row.strategy_sha else row._replace(strategy_sha=sha, strategy=(full, *row.strategy[1:]))
+
+
+def in_currency(row: RunRow) -> RunRow:
+    """Return a row without amounts that are shares of NAV.
+
+    An earlier version recorded them.
+    """
+    names = (row.columns[AT["kind"]], row.columns[AT["engine_version"]], row.columns[AT["status"]])
+    # Most rows have a net profit, so that no reason is parsed.
+    if row.columns[AT["net_pnl"]] is not None or names[0] == "run":
+        return row
+    stated = json.loads(row.columns[AT["undefined"]] or "{}")
+    if not has_shares_of_nav(names, None, stated):
+        return row
+    columns = list(row.columns)
+    for name in AMOUNTS:
+        columns[AT[name]] = None
+    columns[AT["undefined"]] = canonical("undefined", stated | dict.fromkeys(AMOUNTS, SHARE_OF_NAV))
+    present = bytes([each is not None for each in columns])
+    return row._replace(columns=tuple(columns), present=present, values=tuple(compress(columns, present)))
 
 
 def strategy_row(row: RunRow) -> tuple[Any, ...]:

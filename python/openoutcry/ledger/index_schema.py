@@ -18,7 +18,17 @@ _NUMBERS = ", ".join(f"{name} {'INTEGER' if name == 'total_positions' else 'REAL
 
 AVERAGED = ("max_drawdown", "win_rate", "profit_factor", "total_positions")
 """Metrics that are averaged for each strategy."""
-_SUMS = ", ".join(f"total_{name} REAL NOT NULL, n_{name} INTEGER NOT NULL" for name in AVERAGED)
+_MEANS = ", ".join(f"mean_{name} REAL" for name in AVERAGED)
+
+IS_RANKED = "runs.kind != 'holdout' AND NOT runs.holdout_touched"
+"""Condition of ranked runs."""
+
+TOTALS = f"""
+    strategy INTEGER NOT NULL, family INTEGER NOT NULL, sha256 TEXT NOT NULL, n_runs INTEGER NOT NULL,
+    n INTEGER NOT NULL, n_undefined INTEGER NOT NULL, n_failed INTEGER NOT NULL, mean REAL, {_MEANS}, longest INTEGER,
+    sample INTEGER NOT NULL, PRIMARY KEY (strategy, family)
+"""
+"""Columns of a table with the totals of strategies."""
 
 TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -51,11 +61,7 @@ CREATE TABLE families (family INTEGER PRIMARY KEY, n_trials INTEGER NOT NULL);
 CREATE TABLE trial_agg (
     family INTEGER NOT NULL, n_returns INTEGER NOT NULL, n INTEGER NOT NULL, total REAL NOT NULL, squares REAL NOT NULL,
     PRIMARY KEY (family, n_returns)) WITHOUT ROWID;
-CREATE TABLE strat_agg (
-    strategy INTEGER NOT NULL, family INTEGER NOT NULL, sha256 TEXT NOT NULL, n INTEGER NOT NULL,
-    n_undefined INTEGER NOT NULL, n_failed INTEGER NOT NULL, total REAL NOT NULL, mean REAL, {_SUMS},
-    longest INTEGER, n_longest INTEGER NOT NULL, last INTEGER NOT NULL,
-    PRIMARY KEY (strategy, family)) WITHOUT ROWID;
+CREATE TABLE strat_agg ({TOTALS}) WITHOUT ROWID;
 CREATE TABLE strat_markets (
     strategy INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (strategy, market)) WITHOUT ROWID;
 CREATE TABLE holdout_opens (
@@ -68,8 +74,10 @@ CREATE TABLE heads (
 RUNS_BY_ID = "CREATE UNIQUE INDEX runs_by_id ON runs (run_id);"
 
 # Created after the tables are filled, in one pass.
-INDEXES = """
+INDEXES = f"""
 CREATE INDEX runs_by_strategy ON runs (strategy, status, sharpe_ratio);
+CREATE INDEX ranked_runs ON runs (strategy, market, trial, status, sharpe_ratio, {", ".join(AVERAGED)}, n_returns,
+    sharpe_per_bar, candle_interval) WHERE {IS_RANKED.replace("runs.", "")};
 CREATE INDEX trials_by_session ON trials (session);
 CREATE INDEX strategies_by_mean ON strat_agg (family, mean DESC, n DESC, sha256);
 """

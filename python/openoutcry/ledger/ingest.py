@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, aliased, strategy_row
+from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, aliased, in_currency, strategy_row
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.market_families import Market
@@ -29,7 +29,8 @@ _MAX_STRATEGIES = 200_000
 class Ingest:
     """Writes log records to the tables, in the order of the log.
 
-    `flush` writes buffered rows. Unreadable records are counted.
+    `flush` writes buffered rows, and `totals.update` then ranks the strategies of the new runs. Unreadable records are
+    counted.
 
     Args:
         base: Connection to the index.
@@ -48,7 +49,7 @@ class Ingest:
     def add(self, item: RunRow | tuple[dict[str, Any], LogPosition]) -> None:
         """Add a run, or another record with its position; unknown events are ignored."""
         if isinstance(item, RunRow):
-            self._buffer.append(item)
+            self._buffer.append(in_currency(item))
             if len(self._buffer) >= BLOCK:
                 self._write()
             return
@@ -67,7 +68,6 @@ class Ingest:
         """Write all buffered rows."""
         self._write()
         self._count()
-        self.totals.write()
 
     def _write(self) -> None:
         if self._buffer:
@@ -99,6 +99,7 @@ class Ingest:
         )
         for family in families[1:]:
             merge_families(base, families[0], family)
+            self.totals.regroup(family)
         same |= found.kin
         kins = sorted({row[0] for row in select_in(base, "SELECT kin FROM markets WHERE id IN (?)", sorted(same))})
         base.executemany("UPDATE markets SET kin = ? WHERE kin = ?", [(kins[0], kin) for kin in kins[1:]])
@@ -154,7 +155,6 @@ class _Block:
         rows = self._new([row for row in self._rows if row.strategy_sha in strategies])
         self._ingest.n_unread += sum(row.strategy_sha not in strategies for row in self._rows)
         markets = self._ingest.market_ids(list(dict.fromkeys(row.fingerprint for row in rows)))
-        families = dict(select_in(self._base, "SELECT id, family FROM markets WHERE id IN (?)", markets.values()))
         sessions = self._ingest.session_ids(list(dict.fromkeys(row.session for row in rows)))
         named = [(strategies[row.strategy_sha], markets[row.fingerprint], row) for row in rows]
         by_columns: dict[bytes, list[tuple[Any, ...]]] = {}
@@ -163,10 +163,7 @@ class _Block:
         self._insert(by_columns)
         returns = ((place, *row.returns) for place, row in enumerate(rows, begin) if row.returns is not None)
         self._base.executemany("INSERT INTO run_returns VALUES (?, ?, ?)", returns)
-        totals = self._ingest.totals
-        totals.load({strategy: None for strategy, _, _ in named})
-        for place, (strategy, market, row) in enumerate(named, begin):
-            totals.add(row, place, strategy, (market, families[market]))
+        self._ingest.totals.changed.update(strategy for strategy, _, _ in named)
         return len(rows)
 
     def _insert(self, by_columns: dict[bytes, list[tuple[Any, ...]]]) -> None:

@@ -6,17 +6,18 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.index_schema import AVERAGED
+from openoutcry.ledger.index_schema import ALL, AVERAGED
 from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
-from openoutcry.ledger.prior_knowledge import BUDGET, PriorResults, format_prior_results
+from openoutcry.ledger.prior_knowledge import BEST, BUDGET, WORST, PriorResults, format_prior_results
 from openoutcry.ledger.queries import MAX_COMPARED, StrategySummary
-from openoutcry.ledger.run_summary import RunMetricsSummary
+from openoutcry.ledger.run_summary import FIELDS, RunMetricsSummary
 from openoutcry.ledger.strategy_identity import strategy_id
+from openoutcry.ledger.strategy_rankings import RankedRun, totals_by_family
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.chained_lines import LONGEST, canonical
 from openoutcry.untrusted.bounded_file import lines_of, open_file
@@ -114,59 +115,62 @@ def _entry(line: bytes) -> Entry | None:
 def rank_entries(entries: Iterable[Entry], compare: Compare, n_corrupt: int = 0) -> PriorResults:
     """Rank the strategies of entries by mean Sharpe ratio.
 
-    Runs are looked up in blocks of 50 and grouped by strategy. A run counts once for all its instruments. Undefined
-    ratios are counted but not averaged, and a strategy without a ratio is not ranked. Ties are broken by the number of
-    ratios, then by the smaller ID.
+    Runs are looked up in blocks of 50 and grouped by strategy. The mean is by market first, as in the index; a market
+    is a set of instruments with a bar length. The file has no trial keys, so runs with equal instruments and summaries
+    are one trial. Undefined ratios are counted but not averaged, and a strategy without a ratio is not ranked. Ties are
+    broken by the number of ratios, then by the smaller ID.
 
     Args:
         entries: Entries of the file.
         compare: `Ledger.compare` or `http_client.remote_compare(url)`.
         n_corrupt: Number of unreadable lines.
     """
-    known: dict[str, Entry] = {}
+    known: dict[str, list[Entry]] = {}
     for entry in entries:
-        known.setdefault(checked_id(entry.run_id), entry)
+        known.setdefault(checked_id(entry.run_id), []).append(entry)
     ids = list(known)
     found: dict[str, RunMetricsSummary] = {}
     for at in range(0, len(ids), MAX_COMPARED):
         found |= {each.id: each for each in compare(ids[at : at + MAX_COMPARED])[0]}
-    groups: dict[str, list[tuple[Entry, RunMetricsSummary]]] = {}
+    groups: dict[str, list[tuple[list[Entry], RunMetricsSummary]]] = {}
     for run_id in ids:
         if run_id in found:
-            groups.setdefault(strategy_id(known[run_id].strategy), []).append((known[run_id], found[run_id]))
+            groups.setdefault(strategy_id(known[run_id][0].strategy), []).append((known[run_id], found[run_id]))
     summaries = [_summary(sha, runs) for sha, runs in groups.items()]
     ranked = sorted((each for each in summaries if each.mean is not None), key=_order)
     failed = sorted((each for each in summaries if each.mean is None), key=lambda each: each.strategy_id)
-    n_runs = sum(len(runs) for runs in groups.values())
-    n_skipped = len(ids) - n_runs + n_corrupt
-    return PriorResults(n_runs, len(summaries), ranked, ranked[-3:], failed, len(ranked), n_skipped)
+    n_skipped = len(ids) - sum(map(len, groups.values())) + n_corrupt
+    n_trials = sum(each.n + each.n_undefined + each.n_failed for each in summaries)
+    return PriorResults(n_trials, len(summaries), ranked[:BEST], ranked[-WORST:], failed, len(ranked), n_skipped)
 
 
 def _order(each: StrategySummary) -> tuple[float, int, str]:
     return -(each.mean or 0.0), -each.n, each.strategy_id
 
 
-def _summary(sha: str, runs: Sequence[tuple[Entry, RunMetricsSummary]]) -> StrategySummary:
-    ratios = [each.sharpe_ratio for _, each in runs if each.sharpe_ratio is not None]
-    n_failed = sum(each.status == "failed" for _, each in runs)
-    averages = {name: _mean([getattr(each, name) for _, each in runs]) for name in AVERAGED}
-    first = runs[0][0]
+def _summary(sha: str, runs: Sequence[tuple[list[Entry], RunMetricsSummary]]) -> StrategySummary:
+    markets: dict[tuple[str, ...], int] = {}
+    ranked: list[RankedRun] = []
+    for entries, each in runs:
+        market = (each.candle_interval or "", *sorted({entry.instrument for entry in entries}))
+        values = (each.sharpe_ratio, *(getattr(each, name) for name in AVERAGED))
+        content = repr([getattr(each, name) for name in FIELDS[1:]]).encode()
+        place = markets.setdefault(market, len(markets) + 1)
+        ranked.append(RankedRun(place, sha256(content).digest(), each.status != "failed", values, interval=market[0]))
+    total = totals_by_family(ranked)[ALL]
+    first = runs[0][0][0]
     return StrategySummary(
         sha,
         canonical("strategy", first.strategy),
-        _mean(ratios),
-        len(ratios),
-        len(runs) - len(ratios) - n_failed,
-        n_failed,
-        averages,
-        interval=first.candle_interval,
-        markets=tuple(dict.fromkeys(entry.instrument for entry, _ in runs)),
+        total.means[0],
+        total.n,
+        total.n_undefined,
+        total.n_failed,
+        dict(zip(AVERAGED, total.means[1:], strict=True)),
+        interval=total.sample.interval or None,
+        markets=tuple(sorted({name for _, *names in markets for name in names})),
+        n_runs=total.n_runs,
     )
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fsum(known) / len(known) if known else None
 
 
 def prior_results_of(output_dir: str | os.PathLike[str], compare: Compare, *, budget: int = BUDGET) -> str | None:

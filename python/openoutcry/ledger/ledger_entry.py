@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -121,7 +121,7 @@ class LedgerRun:
         """
         content: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         content |= {"market": self.market.fingerprint, "window": list(self.window), "metrics": self.metrics.to_json()}
-        content |= {"undefined": dict(self.metrics.undefined), "strategy_id": self.strategy_id}
+        content |= {"undefined": self.metrics.stated(), "strategy_id": self.strategy_id}
         content["rules_sha"] = rules_digest(self.rules) if self.rules else None
         content["track"] = None if self.track is None else list(self.track)
         if self.returns is not None:
@@ -137,6 +137,9 @@ class LedgerRun:
         """
         try:
             metrics = RunMetricsSummary.from_json({**content["metrics"], "undefined": content.get("undefined", {})})
+            names = (content.get("kind", "run"), content.get("engine_version"), metrics.status)
+            if has_shares_of_nav(names, metrics.net_pnl, metrics.stated()):
+                metrics = metrics.without_amounts()
             track, returns = content.get("track"), content.get("returns")
             known = {name: content[name] for name in _PLAIN if name in content}
             if returns is not None:
@@ -146,6 +149,21 @@ class LedgerRun:
             return cls(**known, market=market, window=(first, last), metrics=metrics, track=moments)
         except (KeyError, TypeError, ValueError) as error:
             raise refusal("argument_invalid", f"a run of a ledger must be valid; received {error!r}") from error
+
+
+def has_shares_of_nav(names: tuple[Any, Any, Any], net_pnl: float | None, stated: Collection[str]) -> bool:
+    """Return whether the amounts of a run are shares of NAV.
+
+    Earlier versions recorded those of research trials so.
+
+    Args:
+        names: Kind of the run, version of its engine, and its status.
+        net_pnl: Its net profit, which those versions left out without a reason.
+        stated: Names of the fields with a recorded reason.
+    """
+    kind, engine, status = names
+    is_research = kind != "run" and isinstance(engine, str) and engine.startswith("openoutcry ")
+    return is_research and status == "done" and net_pnl is None and "net_pnl" not in stated
 
 
 _PLAIN = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,11 +22,13 @@ from openoutcry.ledger.log_segments import LOCK, ROTATE_AT, Segments, Verificati
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.market_fingerprints import KINDS_FROM
 from openoutcry.ledger.market_matching import lines_in
+from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.sqlite_index import FILES, Index, ReadState, Result, last_indexed_hash
+from openoutcry.ledger.strategy_text import counted
 from openoutcry.records.chained_log import iterate, now
 
 
@@ -130,7 +132,9 @@ class Ledger:
                     return each.n_before
             if before and not burn:
                 hint = "hint: `burn`, or `--burn-holdout`, opens it again and marks all results"
-                received = f"{first} .. {last}, opened {len(before)} times, first by session {before[0].session}"
+                received = (
+                    f"{first} .. {last}, opened {counted(len(before), 'time')}, first by session {before[0].session}"
+                )
                 raise refusal("argument_invalid", f"an unopened holdout is required; received {received}; {hint}")
             payload = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
             entries = [("holdout_opened", payload | {"n_before": len(before)})]
@@ -221,27 +225,33 @@ class Ledger:
         return self._of_family(market, lambda base, at: queries.unranked(base, Scope(at), n=count), [])
 
     def prior_results(
-        self, market: Market | None = None, *, budget: int = prior_knowledge.BUDGET, through: str | None = None
+        self,
+        market: Market | None = None,
+        *,
+        budget: int = prior_knowledge.BUDGET,
+        through: str | None = None,
+        count: Callable[[str], int] = tokens,
     ) -> str | None:
         """Format the results of prior runs as a prompt text; None without runs.
 
         Args:
             market: Only runs on the family of this market.
-            budget: Maximum number of tokens, at four bytes each.
+            budget: Maximum number of tokens.
             through: Only runs whose window ends by this date, to keep later results out of the prompt.
+            count: Returns the number of tokens of a text, such as a tokenizer of your model; by default an upper
+                estimate.
 
         Raises:
             OpenOutcryError: `argument_invalid`: `through` without `market`.
         """
         if through is not None and market is None:
             raise refusal("argument_invalid", "`market` is required with `through`; received None")
-        return self._of_family(
-            market,
-            lambda base, at: prior_knowledge.format_prior_results(
-                prior_knowledge.prior_results(base, Scope(at, through)), budget
-            ),
-            None,
-        )
+
+        def text(base: sqlite3.Connection, at: int) -> str | None:
+            found = prior_knowledge.prior_results(base, Scope(at, through), self._payload)
+            return prior_knowledge.format_prior_results(found, budget, count)
+
+        return self._of_family(market, text, None)
 
     def _of_family(
         self, market: Market | None, query: Callable[[sqlite3.Connection, int], Result], default: Result
@@ -284,10 +294,15 @@ class Ledger:
         if found is None:
             raise refusal("argument_invalid", f"a run of the ledger is required; received {checked}, which is unknown")
         segment, offset, fingerprint = found
-        at, record = next(iterate(self._segments.path(segment), offset), (-1, {}))
-        if at != offset or record["payload"].get("run_id", "").lower() != checked:
+        payload = self._payload(segment, offset)
+        if payload.get("run_id", "").lower() != checked:
             raise refusal("argument_invalid", f"the log must contain run {checked} unchanged; received another line")
-        return LedgerRun.from_json(record["payload"], self._market(fingerprint))
+        return LedgerRun.from_json(payload, self._market(fingerprint))
+
+    def _payload(self, segment: int, offset: int) -> Mapping[str, Any]:
+        """Return the payload of the record at a position; empty if the line has changed."""
+        at, record = next(iterate(self._segments.path(segment), offset), (-1, {}))
+        return record["payload"] if at == offset else {}
 
     def descriptions(self, run_ids: Iterable[str]) -> dict[str, tuple[str | None, str]]:
         """Return the description of each run's strategy, and the strategy as JSON."""

@@ -59,16 +59,18 @@ class StrategySummary:
     Attributes:
         strategy_id: SHA-256 of the strategy in canonical JSON.
         strategy: The strategy as canonical JSON.
-        mean: Mean annual Sharpe ratio of its runs; None without one.
-        n: Number of runs with a Sharpe ratio.
-        n_undefined: Number of finished runs without a Sharpe ratio.
-        n_failed: Number of failed runs.
-        averages: Means of other metrics over finished runs; None where undefined.
+        mean: Mean annual Sharpe ratio of its trials, by market first; None without one.
+        n: Number of trials with a Sharpe ratio; a repeated run is the same trial.
+        n_undefined: Number of finished trials without a Sharpe ratio.
+        n_failed: Number of failed trials.
+        averages: Means of other metrics, as `mean`; None where undefined.
         description: Description of the strategy.
-        interval: Bar length of its last run.
+        interval: Bar length of its longest run.
         dsr: Deflated Sharpe ratio of its longest run, given the trials of that market's family; None where undefined.
         n_trials: Number of those trials.
         markets: Names of its markets.
+        n_runs: Number of its runs, with repeated ones.
+        reasons: Why its trials failed, where a prompt names it: errors and failed gates.
     """
 
     strategy_id: str
@@ -83,6 +85,8 @@ class StrategySummary:
     dsr: float | None = None
     n_trials: int = 0
     markets: tuple[str, ...] = ()
+    n_runs: int = 0
+    reasons: tuple[str, ...] = ()
 
 
 def family_of(base: sqlite3.Connection, market: Market) -> int | None:
@@ -195,7 +199,7 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[StrategySummary]:
     """Return the best or worst `n` strategies by mean Sharpe ratio, descending.
 
-    Ties are broken by the number of runs, then by the smaller ID.
+    Ties are broken by the number of trials, then by the smaller ID.
     """
     order = "mean ASC, n ASC, sha256 DESC" if worst else "mean DESC, n DESC, sha256 ASC"
     order = ", ".join(f"agg.{each}" for each in order.split(", "))
@@ -209,9 +213,9 @@ def unranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5) -> list[Stra
 
 
 _AGG = (
-    "SELECT agg.*, strategies.canonical_json, last_run.candle_interval, long.n_returns AS bars,"
+    "SELECT agg.*, strategies.canonical_json, sample_run.candle_interval, long.n_returns AS bars,"
     " long.sharpe_per_bar, long.skew, long.kurtosis, markets.family AS long_family FROM {table} AS agg"
-    " JOIN strategies ON strategies.id = agg.strategy JOIN runs AS last_run ON last_run.id = agg.last"
+    " JOIN strategies ON strategies.id = agg.strategy JOIN runs AS sample_run ON sample_run.id = agg.sample"
     " LEFT JOIN runs AS long ON long.id = agg.longest LEFT JOIN markets ON markets.id = long.market"
     " WHERE agg.family = ?"
 )
@@ -238,12 +242,13 @@ def _summary(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> 
         row["n"],
         row["n_undefined"],
         row["n_failed"],
-        {name: row[f"total_{name}"] / row[f"n_{name}"] if row[f"n_{name}"] else None for name in AVERAGED},
+        {name: row[f"mean_{name}"] for name in AVERAGED},
         None if description is None else description[0],
         row["candle_interval"],
         dsr,
         n_trials,
         tuple(dict.fromkeys(name or "unnamed" for (name,) in base.execute(MARKETS, parameters))),
+        row["n_runs"],
     )
 
 
@@ -272,9 +277,9 @@ def deflated(moments: ReturnMoments, trials: Trials) -> float | None:
 
 
 def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
-    """Count the runs of a scope, their strategies and the ranked strategies.
+    """Count the trials of a scope, their strategies and the ranked strategies.
 
-    The number of runs includes failed runs.
+    The number of trials includes failed ones; a repeated run is the same trial.
     """
     counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
     found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()

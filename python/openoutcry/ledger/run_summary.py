@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -13,16 +12,23 @@ from openoutcry.arguments import is_bool, is_integer
 from openoutcry.backtest.run import Run
 from openoutcry.backtest.trades import Trades, trades_of
 from openoutcry.errors import refusal
+from openoutcry.ledger.summary_numbers import numbers_of, timestamp_of
 
-_RATIOS = {"sharpe_ratio": "sharpe", "sortino_ratio": "sortino", "calmar_ratio": "calmar", "pnl_return": "return"}
 _MAX_POSITIONS = 2**32 - 1
+AMOUNTS = ("net_pnl", "avg_win", "avg_loss", "max_win", "max_loss")
+"""Names of the amounts in account currency."""
+FAILED = "a finished run is required; received a failed one"
+NOT_RECORDED = "a recorded value is required; received none, from an earlier version or another program"
+SHARE_OF_NAV = "an amount is required; received a share of NAV, from an earlier version"
 
 
 @dataclass(frozen=True)
 class RunMetricsSummary:
-    """Results of a run; None where a metric is undefined.
+    """Results of a run; `undefined` has the reason of each that is None.
 
-    Amounts are in account currency: a fraction of NAV times the `capital` of the cost model.
+    Amounts are in account currency: a fraction of NAV times the `capital` of the cost model. The tests of a
+    walk-forward trial are one run: their returns in sequence, and all their positions. Each test starts with the
+    capital; `net_pnl` is the sum of their profits, whereas `pnl_return` compounds.
 
     Attributes:
         id: ID of the run.
@@ -42,7 +48,7 @@ class RunMetricsSummary:
         max_win: Largest profit of a position, an amount.
         max_loss: Largest loss of a position, a negative amount.
         avg_hold_duration_secs: Mean seconds from the bar of a position's first fill to that of its last.
-        undefined: Reasons for None, where known.
+        undefined: Reason of each field that is None.
     """
 
     id: str
@@ -64,11 +70,29 @@ class RunMetricsSummary:
     avg_hold_duration_secs: float | None = None
     undefined: Mapping[str, str] = field(default_factory=dict, compare=False)
 
+    def __post_init__(self) -> None:
+        default = FAILED if self.status == "failed" else NOT_RECORDED
+        missing = {name: default for name in FIELDS if getattr(self, name) is None}
+        object.__setattr__(self, "undefined", missing | dict(self.undefined))
+
     @classmethod
     def of(cls, run: Run, run_id: str) -> RunMetricsSummary:
         """Return the summary of a finished backtest."""
-        numbers, undefined = _numbers(run, trades_of(run))
-        return cls(run_id, "done", interval_of(run.dates), **numbers, undefined=undefined)
+        return cls.of_tests([run], [trades_of(run)], run_id)
+
+    @classmethod
+    def of_tests(cls, runs: Sequence[Run], traded: Sequence[Trades], run_id: str = "") -> RunMetricsSummary:
+        """Return the summary of consecutive runs, such as the tests of a trial.
+
+        They must have one cost model.
+
+        Args:
+            runs: The runs, in chronological order.
+            traded: The trades of each run.
+            run_id: ID of the summary.
+        """
+        numbers, undefined = numbers_of(runs, traded)
+        return cls(run_id, "done", interval_of(runs[0].dates), **numbers, undefined=undefined)
 
     @classmethod
     def from_json(cls, content: Any) -> RunMetricsSummary:
@@ -103,6 +127,19 @@ class RunMetricsSummary:
         """Return the fields that are not None as JSON types."""
         values = {name: getattr(self, name) for name in FIELDS}
         return {name: value for name, value in values.items() if value is not None}
+
+    def without_amounts(self) -> RunMetricsSummary:
+        """Return a copy without amounts, which were shares of NAV."""
+        reasons = self.stated() | dict.fromkeys(AMOUNTS, SHARE_OF_NAV)
+        return replace(self, net_pnl=None, avg_win=None, avg_loss=None, max_win=None, max_loss=None, undefined=reasons)
+
+    def stated(self) -> dict[str, str]:
+        """Return the reasons that are specific to this run."""
+        return {name: why for name, why in self.undefined.items() if why not in (FAILED, NOT_RECORDED)}
+
+    def to_row(self) -> dict[str, Any]:
+        """Return all 17 fields as JSON types, and the reasons in `undefined`."""
+        return {name: getattr(self, name) for name in FIELDS} | {"undefined": dict(self.undefined)}
 
     def summary_line(self) -> str:
         """Format the summary on one line, without undefined metrics."""
@@ -148,50 +185,6 @@ def _number(name: str, value: Any) -> float | None:
     except ValueError:
         pass
     raise refusal("argument_invalid", f"`{name}` of a summary must be a number; received {value!r}")
-
-
-def _numbers(run: Run, trades: Trades) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the metrics of a run, and the reasons for None."""
-    found: dict[str, Any] = {name: run.metrics[metric] for name, metric in _RATIOS.items()}
-    undefined = {name: run.undefined[metric] for name, metric in _RATIOS.items() if metric in run.undefined}
-    for name, metric in (("sharpe_ratio", "sharpe"), ("sortino_ratio", "sortino")):
-        if why := run.caveats.get(metric):
-            # Without volatility the ratio would be that of the risk-free rate, and rank first.
-            found[name], undefined[name] = None, why
-    drawdown = run.metrics["max_drawdown"]
-    found["max_drawdown"] = None if drawdown is None else abs(drawdown)
-    capital = run.cost_model.capital
-    found["net_pnl"] = (float(run.nav[-1]) - 1.0) * capital
-    found |= {"total_positions": trades.n_trades, "win_rate": trades.win_rate, "profit_factor": trades.profit_factor}
-    names = {"avg_win": "average_win", "avg_loss": "average_loss", "max_win": "max_win", "max_loss": "max_loss"}
-    for name, metric in names.items():
-        amount = getattr(trades, metric)
-        found[name] = None if amount is None else amount * capital
-    found["avg_hold_duration_secs"] = _mean_duration(run, trades)
-    for name, metric in (names | {"win_rate": "win_rate", "profit_factor": "profit_factor"}).items():
-        if metric in trades.undefined:
-            undefined[name] = trades.undefined[metric]
-    if trades.average_duration is None:
-        undefined["avg_hold_duration_secs"] = trades.undefined["average_duration"]
-    for name in [name for name, value in found.items() if value is not None and not isfinite(value)]:
-        undefined[name] = f"a finite number is required; received {found[name]}"
-        found[name] = None
-    return found, undefined
-
-
-def _mean_duration(run: Run, trades: Trades) -> float | None:
-    if not trades.trades:
-        return None
-    start, _ = run.window.resolve(run.dataset, run.lookback)
-    bars = {bar for trade in trades.trades for bar in (trade.opened, trade.closed)}
-    at = {bar: timestamp_of(run.dates[bar - start]).timestamp() for bar in bars}
-    return sum(at[trade.closed] - at[trade.opened] for trade in trades.trades) / len(trades.trades)
-
-
-def timestamp_of(date: str) -> datetime:
-    """Parse a date of a market as a UTC datetime."""
-    text = date.removesuffix("Z")
-    return datetime.fromisoformat(f"{text if 'T' in text else f'{text}T00:00:00'}+00:00")
 
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))

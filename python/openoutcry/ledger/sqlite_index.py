@@ -179,13 +179,18 @@ class Index:
         try:
             base.executescript(BULK + TABLES + (RUNS_BY_ID if checks_ids else ""))
             self._read = ReadState()
-            self._fill(base, Ingest(base, checks_ids=checks_ids))
+            ingest = Ingest(base, checks_ids=checks_ids)
+            self._fill(base, ingest, is_ranking=False)
             base.executescript(INDEXES if checks_ids else RUNS_BY_ID + INDEXES)
+            # After the indexes, because the runs are read by strategy.
+            base.execute("BEGIN")
+            ingest.totals.update()
+            base.execute("COMMIT")
         finally:
             base.close()
 
-    def _fill(self, base: sqlite3.Connection, ingest: Ingest) -> None:
-        """Add new log records in one transaction."""
+    def _fill(self, base: sqlite3.Connection, ingest: Ingest, *, is_ranking: bool = True) -> None:
+        """Add new log records in one transaction, and rank their strategies."""
         read = self._read
         base.execute("BEGIN IMMEDIATE")
         try:
@@ -200,6 +205,8 @@ class Index:
                 for item in piece.items:
                     ingest.add(item)
             ingest.flush()
+            if is_ranking:
+                ingest.totals.update()
             counts[_COUNTS.index("n_unread")] += ingest.n_unread
             done = ReadState(place, last, link, *counts)
             base.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _meta_of(done).items())

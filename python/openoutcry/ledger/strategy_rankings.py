@@ -1,99 +1,207 @@
-"""Totals of each strategy in the index, so that a ranking reads no runs."""
+"""Totals of each strategy in the index, so that a ranking reads no runs.
+
+The mean of a strategy is over distinct trials, by market first: a trial is the mean of its distinct results, a market
+the mean of its trials, and a strategy the mean of its markets. Repeated runs therefore change neither means nor ranks,
+and a market with many trials weighs as much as one with a single trial. Sums are rounded once, so they do not depend on
+the order of the runs.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import fsum
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from openoutcry.ledger.index_rows import AT, RunRow
-from openoutcry.ledger.index_schema import ALL, AVERAGED, select_in
+from openoutcry.ledger.index_schema import ALL, AVERAGED, IS_RANKED, select_in
 
-_SUMS = [f"{kind}_{name}" for name in AVERAGED for kind in ("total", "n")]
-_COUNTS = ["n", "n_undefined", "n_failed", "total"]
-_COLUMNS = ["sha256", *_COUNTS, *_SUMS, "longest", "n_longest", "last"]
-_N, _UNDEFINED, _FAILED, _TOTAL, _FIRST_SUM = 1, 2, 3, 4, 5
-_LONGEST, _N_LONGEST, _LAST = len(_COLUMNS) - 3, len(_COLUMNS) - 2, len(_COLUMNS) - 1
-_select_columns = itemgetter(
-    *(AT[name] for name in ("kind", "holdout_touched", "status", "sharpe_ratio", "sharpe_per_bar", "n_returns")),
-    *(AT[name] for name in AVERAGED),
-)
+_PER_QUERY = 500
 
-_MAX_BUFFERED = 100_000
+
+class RankedRun(NamedTuple):
+    """A run as far as rankings use it.
+
+    Attributes:
+        family: Family of its market.
+        trial: Its trial key.
+        is_done: Whether it finished.
+        values: Annual Sharpe ratio, then the metrics `AVERAGED`; None where undefined.
+        n_returns: Number of returns with moments; 0 without.
+        sharpe_per_bar: Sharpe ratio per bar; None if undefined.
+        interval: Bar length.
+        run: Row ID.
+    """
+
+    family: int
+    trial: bytes
+    is_done: bool
+    values: tuple[float | None, ...]
+    n_returns: int = 0
+    sharpe_per_bar: float | None = None
+    interval: str = ""
+    run: int = 0
+
+
+@dataclass(frozen=True)
+class StrategyTotal:
+    """Totals of a strategy over a family of markets, or over all families.
+
+    Attributes:
+        n_runs: Number of runs, with repeated ones.
+        n: Number of trials with a Sharpe ratio.
+        n_undefined: Number of finished trials without one.
+        n_failed: Number of trials without a finished run.
+        means: Mean of each value of `RankedRun.values`; None where undefined.
+        longest: Run with the most returns; None if no run has moments.
+        sample: A run that does not depend on the order of the runs.
+    """
+
+    n_runs: int
+    n: int
+    n_undefined: int
+    n_failed: int
+    means: tuple[float | None, ...]
+    longest: RankedRun | None
+    sample: RankedRun
+
+
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None; None without one.
+
+    It does not depend on their order.
+    """
+    known = [value for value in values if value is not None]
+    return fsum(known) / len(known) if known else None
+
+
+def totals_by_family(runs: Iterable[RankedRun]) -> dict[int, StrategyTotal]:
+    """Return the totals of a strategy by family of its runs, and for `ALL`."""
+    families: dict[int, list[RankedRun]] = {}
+    for run in runs:
+        families.setdefault(run.family, []).append(run)
+    found = {family: _family_total(own) for family, own in families.items()}
+    return found | {ALL: _total_of(list(found.values()))}
+
+
+def _family_total(runs: Sequence[RankedRun]) -> StrategyTotal:
+    # The key of a result is all of it but the row ID; the first row of equal results stands for them.
+    trials: dict[bytes, dict[tuple[Any, ...], RankedRun]] = {}
+    for run in runs:
+        results, result = trials.setdefault(run.trial, {}), run[2:-1]
+        if result not in results or run.run < results[result].run:
+            results[result] = run
+    done = {trial: [run for run in results.values() if run.is_done] for trial, results in trials.items()}
+    means = [_means([run.values for run in of_trial]) for of_trial in done.values() if of_trial]
+    n = sum(sharpe is not None for sharpe, *_ in means)
+    distinct = [run for results in trials.values() for run in results.values()]
+    tracked = [run for run in distinct if run.is_done and run.n_returns and run.sharpe_per_bar is not None]
+    longest = min(tracked, key=_by_length, default=None)
+    sample = longest or min(distinct, key=_by_trial)
+    return StrategyTotal(len(runs), n, len(means) - n, len(trials) - len(means), _means(means), longest, sample)
+
+
+def _total_of(families: Sequence[StrategyTotal]) -> StrategyTotal:
+    n_runs, n, n_undefined, n_failed = (
+        sum(getattr(each, name) for each in families) for name in ("n_runs", "n", "n_undefined", "n_failed")
+    )
+    longest = min((each.longest for each in families if each.longest), key=_by_length, default=None)
+    sample = longest or min((each.sample for each in families), key=_by_trial)
+    means = _means([each.means for each in families])
+    return StrategyTotal(n_runs, n, n_undefined, n_failed, means, longest, sample)
+
+
+def _means(rows: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
+    if len(rows) == 1:
+        return rows[0]
+    return tuple(map(mean_of, zip(*rows, strict=True))) if rows else (None,) * (len(AVERAGED) + 1)
+
+
+def _by_length(run: RankedRun) -> tuple[Any, ...]:
+    return -run.n_returns, run.trial, run.sharpe_per_bar, run.interval, run.run
+
+
+def _by_trial(run: RankedRun) -> tuple[Any, ...]:
+    return run.trial, run.interval, run.run
 
 
 class StrategyTotals:
-    """Adds runs to the totals of their strategies, in the order of the log.
+    """Updates the totals of strategies after new runs.
 
-    Changes are buffered until `write`, because many blocks of runs share strategies.
+    Attributes:
+        changed: Row IDs of the strategies with new runs or with markets in another family.
     """
 
     def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
-        self._loaded: set[int] = set()
-        self._totals: dict[tuple[int, int], list[Any]] = {}
-        self._markets: set[tuple[int, int]] = set()
+        self.changed: set[int] = set()
 
-    def load(self, strategies: Iterable[int]) -> None:
-        """Load the totals of strategies before their runs are added."""
-        if len(self._totals) > _MAX_BUFFERED:
-            self.write()
-        new = [strategy for strategy in strategies if strategy not in self._loaded]
-        query = f"SELECT strategy, family, {', '.join(_COLUMNS)} FROM strat_agg WHERE strategy IN (?)"
-        for row in select_in(self._base, query, new):
-            self._totals[row[:2]] = list(row[2:])
-        self._loaded.update(new)
+    def regroup(self, family: int) -> None:
+        """Mark the strategies of a family that was merged into another one."""
+        rows = self._base.execute("SELECT strategy FROM strat_agg WHERE family = ?", (family,))
+        self.changed.update(strategy for (strategy,) in rows)
 
-    def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
-        """Add a run with its row ID and the ID and family of its market.
+    def update(self) -> None:
+        """Write the totals of the changed strategies."""
+        changed, self.changed = sorted(self.changed), set()
+        for at in range(0, len(changed), _PER_QUERY):
+            some = changed[at : at + _PER_QUERY]
+            names = ", ".join(map(str, some))
+            self._base.execute(f"DELETE FROM strat_agg WHERE strategy IN ({names})")
+            insert_totals(self._base, "strat_agg", f"runs.strategy IN ({names})", {})
+            self._base.execute(
+                "INSERT OR IGNORE INTO strat_markets SELECT DISTINCT strategy, market FROM runs"
+                f" WHERE strategy IN ({names}) AND {IS_RANKED}"
+            )
 
-        Holdout runs are ignored.
-        """
-        kind, is_touched, status, sharpe, ratio, n_returns, *averaged = _select_columns(row.columns)
-        if kind == "holdout" or is_touched:
-            return
-        self._markets.add((strategy, market[0]))
-        n_returns = 0 if ratio is None else n_returns or 0
-        for key in ((strategy, ALL), (strategy, market[1])):
-            totals = self._totals.get(key)
-            if totals is None:
-                totals = [row.strategy_sha, 0, 0, 0, 0.0, *(0.0, 0) * len(AVERAGED), None, 0, place]
-                self._totals[key] = totals
-            totals[_LAST] = place
-            if status == "failed":
-                totals[_FAILED] += 1
-                continue
-            if sharpe is None:
-                totals[_UNDEFINED] += 1
-            else:
-                totals[_N] += 1
-                totals[_TOTAL] += sharpe
-            at = _FIRST_SUM
-            for value in averaged:
-                if value is not None:
-                    totals[at] += value
-                    totals[at + 1] += 1
-                at += 2
-            if n_returns > totals[_N_LONGEST]:
-                totals[_LONGEST], totals[_N_LONGEST] = place, n_returns
 
-    def write(self) -> None:
-        """Write buffered changes and clear the buffer."""
-        names = ", ".join(["strategy", "family", *_COLUMNS, "mean"])
-        self._base.executemany(
-            f"INSERT OR REPLACE INTO strat_agg ({names}) VALUES (?, ?, ?{', ?' * len(_COLUMNS)})",
-            [
-                (*key, *totals, totals[_TOTAL] / totals[_N] if totals[_N] else None)
-                for key, totals in sorted(self._totals.items())
-            ],
-        )
-        self._base.executemany("INSERT OR IGNORE INTO strat_markets VALUES (?, ?)", sorted(self._markets))
-        self._loaded, self._totals, self._markets = set(), {}, set()
+def insert_totals(base: sqlite3.Connection, table: str, condition: str, values: Mapping[str, Any]) -> None:
+    """Insert the totals of the strategies with runs that fulfil a condition.
+
+    Args:
+        base: Connection to the index.
+        table: Table with the columns `index_schema.TOTALS`.
+        condition: SQL condition on `runs`.
+        values: Parameters of the condition.
+    """
+    # CROSS JOIN keeps the order of the tables: the index of ranked runs is read in its order.
+    query = (
+        f"SELECT runs.strategy, family, trial, status = 'done', sharpe_ratio, {', '.join(AVERAGED)},"
+        " COALESCE(n_returns, 0), sharpe_per_bar, COALESCE(candle_interval, ''), runs.id FROM runs CROSS JOIN markets"
+        f" ON markets.id = runs.market WHERE {condition} AND {IS_RANKED} ORDER BY runs.strategy"
+    )
+    found: list[tuple[int, int, StrategyTotal]] = []
+    for strategy, rows in groupby(base.execute(query, values), itemgetter(0)):
+        totals = totals_by_family(RankedRun(row[1], row[2], bool(row[3]), row[4:-4], *row[-4:]) for row in rows)
+        found += ((strategy, family, total) for family, total in totals.items())
+        if len(found) >= _PER_QUERY:
+            _insert(base, table, found)
+            found = []
+    _insert(base, table, found)
+
+
+def _insert(base: sqlite3.Connection, table: str, found: Sequence[tuple[int, int, StrategyTotal]]) -> None:
+    query = "SELECT id, sha256 FROM strategies WHERE id IN (?)"
+    names = dict(select_in(base, query, sorted({strategy for strategy, _, _ in found})))
+    n_columns = 9 + len(AVERAGED) + 1
+    base.executemany(
+        f"INSERT INTO {table} VALUES (?{', ?' * (n_columns - 1)})",
+        [(strategy, family, names[strategy], *_row(total)) for strategy, family, total in found],
+    )
+
+
+def _row(total: StrategyTotal) -> Iterator[Any]:
+    yield from (total.n_runs, total.n, total.n_undefined, total.n_failed, *total.means)
+    yield from (None if total.longest is None else total.longest.run, total.sample.run)
 
 
 def merge_families(base: sqlite3.Connection, into: int, family: int) -> None:
-    """Merge one family into another."""
+    """Merge the trial counts of one family into another.
+
+    The totals of its strategies are updated later (`StrategyTotals.regroup`).
+    """
     base.execute("UPDATE markets SET family = ? WHERE family = ?", (into, family))
     base.execute(
         "INSERT INTO families SELECT ?, n_trials FROM families WHERE family = ?"
@@ -106,16 +214,5 @@ def merge_families(base: sqlite3.Connection, into: int, family: int) -> None:
         " squares = squares + excluded.squares",
         (into, family),
     )
-    added = ", ".join(f"{name} = {name} + excluded.{name}" for name in [*_COUNTS, *_SUMS])
-    is_longer = "excluded.n_longest > n_longest OR (excluded.n_longest = n_longest AND excluded.longest < longest)"
-    names = ", ".join(_COLUMNS)
-    base.execute(
-        f"INSERT INTO strat_agg (strategy, family, {names}, mean) SELECT strategy, ?, {names}, mean FROM strat_agg"
-        f" WHERE family = ? ON CONFLICT (strategy, family) DO UPDATE SET {added},"
-        f" longest = CASE WHEN {is_longer} THEN excluded.longest ELSE longest END,"
-        " n_longest = MAX(n_longest, excluded.n_longest), last = MAX(last, excluded.last),"
-        " mean = CASE WHEN n + excluded.n > 0 THEN (total + excluded.total) / (n + excluded.n) END",
-        (into, family),
-    )
-    for table in ("families", "trial_agg", "strat_agg"):
+    for table in ("families", "trial_agg"):
         base.execute(f"DELETE FROM {table} WHERE family = ?", (family,))

@@ -6,12 +6,12 @@ import csv
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.run_summary import NUMBERS
+from openoutcry.ledger.run_summary import FIELDS, NUMBERS, RunMetricsSummary
 
 _NUMBERS = ", ".join(f"runs.{name}" for name in NUMBERS)
 _NAMED = (
@@ -30,7 +30,8 @@ VIEWS = {
     ),
     "strategies": (
         "SELECT strategies.sha256 AS strategy_id, canonical_json AS strategy, kind, param_count, description,"
-        " agg.n, agg.n_undefined, agg.n_failed, agg.mean AS mean_sharpe FROM strategies LEFT JOIN strat_agg AS agg"
+        " agg.n, agg.n_undefined, agg.n_failed, agg.n_runs, agg.mean AS mean_sharpe FROM strategies"
+        " LEFT JOIN strat_agg AS agg"
         " ON agg.strategy = strategies.id AND agg.family = 0 ORDER BY strategies.id"
     ),
     "returns": (
@@ -46,9 +47,12 @@ VIEWS = {
 }
 """SQL of the exportable views, by name."""
 _BLOCK = 10_000
+_SUFFIXES = {".parquet", ".csv", ".jsonl"}
+Blocks = Iterator[tuple[list[str], list[tuple[Any, ...]]]]
+"""Column names with blocks of rows."""
 _FLOATS = {*NUMBERS, "sharpe_per_bar", "skew", "kurtosis", "mean_sharpe"} - {"total_positions"}
 _INTEGERS = {"total_positions", "n_returns", "n_configs", "holdout_touched", "family", "param_count"}
-_INTEGERS |= {"n", "n_undefined", "n_failed"}
+_INTEGERS |= {"n", "n_undefined", "n_failed", "n_runs"}
 
 
 def write(base: sqlite3.Connection, path: str | os.PathLike[str], view: str = "runs") -> int:
@@ -62,10 +66,32 @@ def write(base: sqlite3.Connection, path: str | os.PathLike[str], view: str = "r
     Raises:
         OpenOutcryError: `argument_invalid`: the view is unknown, the suffix does not fit, or the file exists.
     """
-    target = Path(path)
     if view not in VIEWS:
         raise refusal("argument_invalid", f"`view` must be one of {', '.join(VIEWS)}; received {view!r}")
-    suffixes = {"run-ledger": {".jsonl"}, "returns": {".parquet", ".jsonl"}}.get(view, {".parquet", ".csv", ".jsonl"})
+    suffixes = {"run-ledger": {".jsonl"}, "returns": {".parquet", ".jsonl"}}.get(view, _SUFFIXES)
+    return _write(lambda: _blocks(base, view), Path(path), view, suffixes)
+
+
+def write_summaries(summaries: Sequence[RunMetricsSummary], path: str | os.PathLike[str]) -> int:
+    """Write summaries to a file and return the number of rows.
+
+    The columns are the 17 fields and `undefined`, the reasons as JSON.
+
+    Args:
+        summaries: The summaries.
+        path: A new file: `.parquet` (needs `openoutcry[parquet]`), `.csv` or `.jsonl`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the suffix does not fit, or the file exists.
+    """
+    rows = [
+        (*(getattr(each, name) for name in FIELDS), json.dumps(dict(each.undefined)) if each.undefined else None)
+        for each in summaries
+    ]
+    return _write(lambda: iter([([*FIELDS, "undefined"], rows)]), Path(path), "summaries", _SUFFIXES)
+
+
+def _write(blocks: Callable[[], Blocks], target: Path, view: str, suffixes: set[str]) -> int:
     if target.suffix not in suffixes:
         required = f"the file of `{view}` must end in {' or '.join(sorted(suffixes))}"
         raise refusal("argument_invalid", f"{required}; received '{target.name}'")
@@ -74,14 +100,14 @@ def write(base: sqlite3.Connection, path: str | os.PathLike[str], view: str = "r
     writer = {".parquet": _parquet, ".csv": _csv, ".jsonl": _lines}[target.suffix]
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        n_rows = writer(base, temporary, view)
+        n_rows = writer(blocks(), temporary, view)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
     return n_rows
 
 
-def _blocks(base: sqlite3.Connection, view: str) -> Iterator[tuple[list[str], list[tuple[Any, ...]]]]:
+def _blocks(base: sqlite3.Connection, view: str) -> Blocks:
     """Yield column names with blocks of rows; a single empty block for an empty view."""
     found = base.execute(VIEWS[view])
     names = [each[0] for each in found.description]
@@ -91,11 +117,11 @@ def _blocks(base: sqlite3.Connection, view: str) -> Iterator[tuple[list[str], li
         yield names, rows
 
 
-def _csv(base: sqlite3.Connection, path: Path, view: str) -> int:
+def _csv(blocks: Blocks, path: Path, view: str) -> int:
     n_rows = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        for names, rows in _blocks(base, view):
+        for names, rows in blocks:
             if n_rows == 0:
                 writer.writerow(names)
             writer.writerows(rows)
@@ -103,10 +129,10 @@ def _csv(base: sqlite3.Connection, path: Path, view: str) -> int:
     return n_rows
 
 
-def _lines(base: sqlite3.Connection, path: Path, view: str) -> int:
+def _lines(blocks: Blocks, path: Path, view: str) -> int:
     n_rows = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for names, rows in _blocks(base, view):
+        for names, rows in blocks:
             for row in rows:
                 for item in _objects(dict(zip(names, row, strict=True)), view):
                     file.write(json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -134,7 +160,7 @@ def _floats(packed: bytes) -> list[float]:
     return [float(value) for value in np.frombuffer(packed, dtype="<f8")]
 
 
-def _parquet(base: sqlite3.Connection, path: Path, view: str) -> int:
+def _parquet(blocks: Blocks, path: Path, view: str) -> int:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -142,7 +168,7 @@ def _parquet(base: sqlite3.Connection, path: Path, view: str) -> int:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     n_rows, writer = 0, None
     try:
-        for names, rows in _blocks(base, view):
+        for names, rows in blocks:
             schema = pa.schema([(name, _kind(pa, name)) for name in names])
             columns = zip(*rows, strict=True) if rows else [()] * len(names)
             arrays = [

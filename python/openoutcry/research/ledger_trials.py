@@ -8,15 +8,11 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from openoutcry import openoutcry_py as native
-from openoutcry.data.dataset import Dataset
 from openoutcry.ledger import LedgerRun, Market, ReturnMoments, RunMetricsSummary, rules_of
 from openoutcry.ledger.run_summary import interval_of
+from openoutcry.ledger.strategy_notes import REASONS
 from openoutcry.research.proposal_checks import digest_of
 from openoutcry.research.sealed_holdout import Verdict
-from openoutcry.research.trial_scores import OosScore
 from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup
 
 
@@ -31,6 +27,7 @@ class TrialMetadata:
         description: One-line description.
         source: Source of generated code.
         isolation: Sandbox tier of generated code.
+        reasons: Messages of the acceptance gates that it failed.
     """
 
     session_id: str
@@ -39,6 +36,7 @@ class TrialMetadata:
     description: str = ""
     source: str | None = None
     isolation: str | None = None
+    reasons: tuple[str, ...] = ()
 
 
 def trial_key_of(identity: Mapping[str, Any], setup: ValidationSetup, n_inner: int = 1) -> str:
@@ -65,8 +63,9 @@ def trial_key_of(identity: Mapping[str, Any], setup: ValidationSetup, n_inner: i
 def entry_of(metadata: TrialMetadata, setup: ValidationSetup, validation: ValidationResult) -> LedgerRun:
     """Return the ledger run of a trial."""
     oos, run_id = validation.oos, run_id_of(metadata.session_id, metadata.key)
+    assert oos.summary is not None, "the score is that of test runs"
     return replace(
-        _entry(metadata, setup, summary_of(oos, setup.dataset, run_id)),
+        _entry(metadata, setup, replace(oos.summary, id=run_id)),
         track=None if oos.moments is None else ReturnMoments(*astuple(oos.moments)),
         returns=oos.returns,
         first=oos.dates[0],
@@ -90,15 +89,16 @@ def holdout_entry(
 
     It refers to a trial that is already counted, on other bars.
     """
-    summary = RunMetricsSummary(
-        run_id_of(metadata.session_id, f"holdout {metadata.key}"),
-        "done",
-        interval_of(setup.dataset.dates),
-        sharpe_ratio=verdict.sharpe,
-        max_drawdown=verdict.max_drawdown,
-        pnl_return=verdict.return_,
-    )
-    return replace(_entry(metadata, setup, summary), kind="holdout", window=window, holdout_touched=True)
+    run_id = run_id_of(metadata.session_id, f"holdout {metadata.key}")
+    if verdict.summary is None:
+        summary, error = (
+            RunMetricsSummary(run_id, "failed", interval_of(setup.dataset.dates)),
+            verdict.fault or "unknown",
+        )
+    else:
+        summary, error = replace(verdict.summary, id=run_id), None
+    entry = _entry(metadata, setup, summary)
+    return replace(entry, kind="holdout", window=window, holdout_touched=True, error=error)
 
 
 def _entry(metadata: TrialMetadata, setup: ValidationSetup, summary: RunMetricsSummary) -> LedgerRun:
@@ -119,35 +119,13 @@ def _entry(metadata: TrialMetadata, setup: ValidationSetup, summary: RunMetricsS
         source=source,
         source_sha=None if source is None else hashlib.sha256(source.encode()).hexdigest(),
         isolation=metadata.isolation,
+        notes={REASONS: list(metadata.reasons)} if metadata.reasons else {},
     )
 
 
 def run_id_of(session_id: str, key: str) -> str:
     """Return the run ID of a trial, equal in every replay of the session."""
     return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_OID, session_id), key))
-
-
-def summary_of(oos: OosScore, dataset: Dataset, run_id: str) -> RunMetricsSummary:
-    """Return the 17 metrics of a trial, over all its tests in sequence."""
-    found, undefined = native.summarize(np.ascontiguousarray(oos.returns), periods_per_year=dataset.periods_per_year)
-    wins = [profit for profit in oos.profits if profit > 0.0]
-    losses = [profit for profit in oos.profits if profit < 0.0]
-    numbers: dict[str, Any] = {
-        "total_positions": len(oos.profits),
-        "win_rate": len(wins) / len(oos.profits) if oos.profits else None,
-        "profit_factor": sum(wins) / -sum(losses) if losses else None,
-        "sharpe_ratio": oos.sharpe,
-        "sortino_ratio": found["sortino"],
-        "calmar_ratio": found["calmar"],
-        "max_drawdown": oos.max_drawdown,
-        "pnl_return": oos.return_,
-        "avg_win": sum(wins) / len(wins) if wins else None,
-        "avg_loss": sum(losses) / len(losses) if losses else None,
-        "max_win": max(wins, default=None),
-        "max_loss": min(losses, default=None),
-    }
-    why = {f"{metric}_ratio": undefined[metric] for metric in ("sharpe", "sortino", "calmar") if metric in undefined}
-    return RunMetricsSummary(run_id, "done", interval_of(dataset.dates), **numbers, undefined=why)
 
 
 def engine_version() -> str:

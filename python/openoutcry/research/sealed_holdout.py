@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.trades import trades_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, normal_cdf
 from openoutcry.research.proposal_checks import digest_of
 from openoutcry.research.selection_luck import autocorrelation_factor
@@ -65,6 +66,7 @@ class Verdict:
         n_returns: Number of returns.
         passed: Whether Sharpe ratio, probability and drawdown all passed.
         fault: The exception, if it failed with one.
+        summary: The 17 fields of the run ledger, without an ID; None if it failed with an exception.
     """
 
     key: str
@@ -76,10 +78,11 @@ class Verdict:
     n_returns: int
     passed: bool
     fault: str = ""
+    summary: RunMetricsSummary | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict as plain values."""
-        return asdict(self)
+        """Return the verdict as plain values, without the summary."""
+        return {name: value for name, value in asdict(self).items() if name != "summary"}
 
 
 class HoldoutVault:
@@ -168,7 +171,8 @@ class Holdout:
         """
         table = strategy.table(self._market, self._window[0], self._window[1])
         run = run_backtest(self._market, closed_out(table, self._window), self._window, *rules)
-        score, excess = fold_of(run, trades_of(run)), np.ascontiguousarray(excess_of(run))
+        trades = trades_of(run)
+        score, excess = fold_of(run, trades), np.ascontiguousarray(excess_of(run))
         moments, psr = moments_of(excess), None
         if moments is not None:
             try:
@@ -186,4 +190,5 @@ class Holdout:
             score.return_,
             len(excess),
             good and score.max_drawdown <= limit,
+            summary=RunMetricsSummary.of_tests([run], [trades]),
         )

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 from openoutcry.backtest.trades import Trades, trades_of
+from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.skill import Moments
 
@@ -73,7 +74,7 @@ class OosScore:
         returns: Stitched excess returns. Shape `(n_returns,)`, float64.
         nav: Stitched NAV. Shape `(n_returns + 1,)`, float64, starts at 1.
         dates: Date of each return.
-        profits: Profit of each closed trade, as a fraction of the fold's starting NAV.
+        summary: The 17 fields of the run ledger, without an ID; None if the score was not made of runs.
     """
 
     sharpe: float | None
@@ -84,7 +85,7 @@ class OosScore:
     returns: Series = field(compare=False, repr=False)
     nav: Series = field(compare=False, repr=False)
     dates: tuple[str, ...] = field(compare=False, repr=False)
-    profits: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    summary: RunMetricsSummary | None = field(default=None, compare=False, repr=False)
 
     @property
     def digest(self) -> str:
@@ -120,7 +121,7 @@ def score_of(runs: Sequence[Run]) -> OosScore:
         returns=excess,
         nav=nav,
         dates=tuple(date for run in runs for date in run.dates[1:]),
-        profits=tuple(trade.profit for each in traded for trade in each.trades),
+        summary=RunMetricsSummary.of_tests(runs, traded),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from openoutcry.harness.sandbox import this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.ledger.jsonl_view import append_view, read_view
 from openoutcry.records.chained_log import now
+from openoutcry.research.acceptance_gates import failed
 from openoutcry.research.ledger_trials import TrialMetadata, entry_of, failed_entry, holdout_entry
 from openoutcry.research.proposal_checks import Candidate, digest_of
 from openoutcry.research.sealed_holdout import HoldoutVault, Seal
@@ -155,7 +157,8 @@ class LedgerTrialStore:
 
     def add(self, trial: Trial) -> None:
         """Add a trial."""
-        entry = entry_of(self._about(trial.candidate, trial.key), self._setup, trial.validation)
+        metadata = replace(self._about(trial.candidate, trial.key), reasons=failed(trial.gates))
+        entry = entry_of(metadata, self._setup, trial.validation)
         self._ledger.add([entry])
         if entry.run_id not in {each.run_id for each in read_view(self._folder)[0]}:
             append_view(self._folder, entry, now())
