@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from openoutcry.errors import refusal
 from openoutcry.untrusted.terminal import echo_json, echo_lines
@@ -29,11 +31,13 @@ class Command(NamedTuple):
         module: Module of `openoutcry.cli` that implements it.
         summary: Line of `openoutcry --help`; the first line of the help of the command itself.
         epilog: Name of its examples in the module; None for a group: its members have their own.
+        members: First words that run another command, each with the module that implements it.
     """
 
     module: str
     summary: str
     epilog: str | None = "EXAMPLES"
+    members: Mapping[str, str] = MappingProxyType({})
 
 
 COMMANDS = {
@@ -41,7 +45,11 @@ COMMANDS = {
     "run": Command("run", "Run an agent over a window of a market and print its metrics."),
     "replay": Command("replay", "Recompute a record from its decisions and compare every step.", "REPLAY_EXAMPLES"),
     "diff": Command("replay", "Compare two records: setting differences and the first divergence.", "DIFF_EXAMPLES"),
-    "report": Command("report", "Replay a record and write the report of its run."),
+    "report": Command(
+        "report",
+        "Replay a record and write the report of its run.",
+        members={"stability": "report_stability", "timing": "report_timing"},
+    ),
     "conformance": Command("conformance", "Check that an agent conforms to the contract."),
     "score": Command("score", "Score agents by their records or returns, and rank them."),
     "leakcheck": Command("leakcheck", "Find look-ahead in a feature pipeline, an environment or an agent."),
@@ -70,9 +78,30 @@ def command_of(name: str) -> Any:
     if epilog is None:
         family.add_typer(module.app, name=name)
     else:
-        family.command(name, epilog=getattr(module, epilog))(getattr(module, name))
+        family.command(name, cls=_with_members(name), epilog=getattr(module, epilog))(getattr(module, name))
     group: Any = typer.main.get_group(family)
     return group.commands[name]
+
+
+def _with_members(name: str) -> type[TyperCommand]:
+    """Return a class of commands that runs a member if the first word names one."""
+    members = COMMANDS[name].members
+
+    class Family(TyperCommand):
+        def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+            if not args or args[0] not in members:
+                return super().make_context(info_name, args, parent, **extra)
+            member = _member(members[args[0]], args[0])
+            return member.make_context(f"{info_name} {args[0]}", list(args[1:]), parent, **extra)
+
+    return Family if members else TyperCommand
+
+
+def _member(module_name: str, word: str) -> Any:
+    module = import_module(f"openoutcry.cli.{module_name}")
+    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+    alone.command(word, epilog=module.EXAMPLES)(getattr(module, word))
+    return typer.main.get_command(alone)
 
 
 def _nothing() -> None:
