@@ -34,8 +34,8 @@ can be compared.
 RECORDS = typer.Argument(help="Record files: `.json` or `.jsonl`, optionally with `.zst`.")
 _LEGEND = (
     "equal: share of equal decisions; on equal observations: the same, where prices and account were equal; moved: "
-    "mean over decisions of the differences of weights, summed over symbols; NAV: second run over the first, less 1, at "
-    "the end and at most"
+    "mean over decisions of the differences of weights, summed over symbols; NAV: second run over the first, less 1, "
+    "at the end and at most"
 )
 
 

@@ -146,8 +146,9 @@ def second_call(
 ) -> Stability:
     """Call an agent on every observation of a run, and compare its decisions.
 
-    They are compared with the recorded ones.     The account follows the record, so every observation is equal, account included. The effect on NAV is that of the
-    new decisions in an account of their own. A new decision that is invalid counts as a hold.
+    They are compared with the recorded ones. The account follows the record, so every observation is equal, account
+    included. The effect on NAV is that of the new decisions in an account of their own. A new decision that is invalid
+    counts as a hold.
 
     Args:
         record: The record.
