@@ -18,12 +18,11 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, checked_text
-from openoutcry.data.bar_counts import is_count
-from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring.market_caveats import market_caveats
 from openoutcry.scoring.return_dates import caveats_of, check_cash, dates_of, periods_of, score_run
 from openoutcry.scoring.return_values import check_not_prices, doubts_of, numbers
 from openoutcry.scoring.verdict import Board, Gate, Score
@@ -159,12 +158,8 @@ def _markets(dataset: Dataset | Iterable[Dataset] | None, suite: Suite | None) -
 
 
 def _caveats(terms: _Terms) -> tuple[str, ...]:
-    """Return the caveats of the bars per year of returns or a market."""
-    notices = [(market.name, notice) for market in terms.markets for notice in market.notices]
-    of_markets = [
-        f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS) or is_count(notice)
-    ]
-    return *caveats_of(terms.dates, terms.periods_per_year), *of_markets
+    """Return the caveats of the bars per year of returns or a market, and of stale prices."""
+    return *caveats_of(terms.dates, terms.periods_per_year), *market_caveats(terms.markets)
 
 
 def _doubts(agents: Any, terms: _Terms) -> tuple[str, ...]:

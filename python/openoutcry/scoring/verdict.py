@@ -164,7 +164,8 @@ class Board:
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
-        caveats: Bars per year that contradict the dates of returns or of a market, or dates with missing bars.
+        caveats: Bars per year that contradict the dates of returns or of a market, dates with missing bars, and
+            symbols with returns that follow those of another symbol.
     """
 
     scores: tuple[Score, ...]
