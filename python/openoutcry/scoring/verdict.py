@@ -164,6 +164,7 @@ class Board:
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
+        edition: Edition of the scorer, which defines the benchmarks and gates; see `docs/score.md`.
         caveats: Bars per year that contradict the dates of returns or of a market, or dates with missing bars.
     """
 
@@ -177,6 +178,7 @@ class Board:
     undefined: dict[str, str] = field(repr=False)
     text: str = field(repr=False)
     caveats: tuple[str, ...] = ()
+    edition: int = 1
 
     @classmethod
     def from_json(cls, board: str, caveats: tuple[str, ...] = ()) -> Board:
@@ -189,6 +191,7 @@ class Board:
             undefined=fields.get("undefined", {}),
             text=board,
             caveats=caveats,
+            edition=fields.get("edition", 1),
             **{name: fields[name] for name in ("power", "separation", "luck_floor", "overfit")},
         )
 
