@@ -40,6 +40,9 @@ __all__ = [
     "submit_returns",
 ]
 
+EDITION = 2
+"""Current edition of the scorer, for boards without another one in the suite or the configuration."""
+
 Array = npt.NDArray[np.float64]
 Agents = RunRecord | Submission | Iterable[RunRecord | Submission] | Mapping[str, Any] | npt.ArrayLike
 
@@ -120,6 +123,8 @@ def score(
     for name, value in (config or {}).items():
         both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
         settings[name] = {**settings[name], **value} if both else value
+    # Suites of the first edition name it; configurations are of the current one.
+    settings.setdefault("edition", EDITION)
     if n_trials:
         counted = {**settings.get("trials", {}), "n_trials": checked_integer("n_trials", n_trials, 0, 2**63 - 1)}
         settings["trials"] = counted

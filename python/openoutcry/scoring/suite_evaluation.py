@@ -29,7 +29,7 @@ from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring.evaluation_journal import Journal, journal_of
-from openoutcry.scoring.suite import IMPLIED, Market, Suite
+from openoutcry.scoring.suite import BENCHMARKS, IMPLIED, Market, Suite
 from openoutcry.scoring.suite_runner import OnFault, SuiteRunner, SuiteWindow
 
 # Mean holding period of a null agent, in bars.
@@ -86,6 +86,7 @@ class Evaluation:
         A suite inferred from records requires no windows, because the agents chose them.
         """
         config: dict[str, Any] = {"seeds": [str(seed) for seed in self.suite.seeds]}
+        config["edition"] = self.suite.scorer_edition
         if self.suite.edition != IMPLIED:
             windows = [
                 {"dataset": at.dataset.fingerprint, "start": at.start, "end": at.end, "sealed": at.sealed}
@@ -266,6 +267,7 @@ def suite_of(records: Sequence[RunRecord]) -> Suite:
         "edition": "1",
         "markets": markets,
         "seeds": seeds,
+        "benchmarks": list(BENCHMARKS),
     }
     inferred = Suite.from_json(json.dumps(fields | rules | {"lookback": int(terms["lookback"])}))
     # `Suite.from_json` refuses this edition.

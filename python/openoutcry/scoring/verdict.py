@@ -164,6 +164,7 @@ class Board:
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
+        edition: Edition of the scorer, which defines the benchmarks and gates; see `docs/score.md`.
         caveats: Bars per year that contradict the dates of returns or of a market, dates with missing bars, and
             symbols with returns that follow those of another symbol.
     """
@@ -178,6 +179,7 @@ class Board:
     undefined: dict[str, str] = field(repr=False)
     text: str = field(repr=False)
     caveats: tuple[str, ...] = ()
+    edition: int = 1
 
     @classmethod
     def from_json(cls, board: str, caveats: tuple[str, ...] = ()) -> Board:
@@ -190,6 +192,7 @@ class Board:
             undefined=fields.get("undefined", {}),
             text=board,
             caveats=caveats,
+            edition=fields.get("edition", 1),
             **{name: fields[name] for name in ("power", "separation", "luck_floor", "overfit")},
         )
 

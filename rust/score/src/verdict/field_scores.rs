@@ -9,7 +9,7 @@ use super::luck_floor::luck_floor;
 use super::ranking::{Separation, rank};
 use super::reason::{Known, Reason, Unknown};
 use super::sealed_windows::seal;
-use super::{LuckFloor, ScoreConfig, ScoreError};
+use super::{Edition, LuckFloor, ScoreConfig, ScoreError};
 
 use crate::skill::power::{Board, Power, power};
 use crate::{FieldTests, Overfit, TestError, overfit};
@@ -20,6 +20,8 @@ const DAILY: f64 = 252.0;
 /// The scores of a field of agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
+    /// Edition of the scorer.
+    pub edition: Edition,
     /// Sorted by rank, unranked agents last; without the luck floor.
     pub scores: Vec<CompositeScore>,
     /// Names of the agents of each tie band, best first.
@@ -101,6 +103,7 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     let name = |member: &usize| by[*member].submission.agent_id.clone();
     let bands: Vec<Vec<String>> = bands.iter().map(|band| band.iter().map(name).collect()).collect();
     Ok(Field {
+        edition: config.edition,
         overfit: overfitted(by, &value.members, config)?,
         power: seen(by, &value.members, config),
         tests: value.tests.clone(),

@@ -4,7 +4,7 @@ use openoutcry_contract::record::Digest;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ScoreError;
+use super::{Edition, ScoreError};
 use crate::Draws;
 use crate::bootstrap::MAX_DRAWS;
 use crate::multiple_testing::backtest_overfitting::MAX_BLOCKS;
@@ -13,6 +13,8 @@ use crate::multiple_testing::backtest_overfitting::MAX_BLOCKS;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoreConfig {
+    /// Edition of the scorer; the first if absent.
+    pub edition: Edition,
     /// Windows that an agent must have run.
     ///
     /// Without windows, all windows of any agent are required. They were chosen by the agents, so no agent is eligible.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::diagnostics::Diagnostics;
 use super::{
-    CompositeScore, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed, Separation, Side,
+    CompositeScore, Edition, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed, Separation, Side,
     WindowScore,
 };
 use crate::FieldTests;
@@ -74,6 +74,11 @@ impl Field {
             .maybe("power", self.power, |power| of_power(&power))
             .set("separation", self.separation.as_ref().map_or(Value::Null, separation))
             .set("luck_floor", self.luck_floor.as_ref().map_or(Value::Null, luck_floor));
+        // Boards of the first edition are older than its name.
+        let object = match self.edition {
+            Edition::First => object,
+            edition => object.set("edition", edition.number()),
+        };
         object.done().to_string()
     }
 }
