@@ -95,7 +95,9 @@ pub(super) fn score(
     let windows = test_windows(agent, &config.gates);
     let process = Process::of(&agent.tracks);
     let dsr = dsr_of(&agent.seeds[seed], selection);
-    let found = Findings { process: &process, sides: &sides, windows: &windows, dsr };
+    let diagnostics = Diagnostics::of(agent, config, selection);
+    let delay = diagnostics.delay;
+    let found = Findings { process: &process, sides: &sides, windows: &windows, dsr, delay };
     let gates = gates(agent, config, &found);
     let (verdict, reasons) = verdict(&gates);
     CompositeScore {
@@ -123,7 +125,7 @@ pub(super) fn score(
         windows: windows.windows,
         pass_k: windows.pass_k,
         process,
-        diagnostics: Diagnostics::of(agent, config, selection),
+        diagnostics,
     }
 }
 

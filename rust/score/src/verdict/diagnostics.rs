@@ -1,9 +1,10 @@
-//! Diagnostics of a score, which do not affect the verdict.
+//! Diagnostics of a score, which do not affect the verdict, and the dependence on execution without delay.
 
 use openoutcry_contract::{SubmittedRun, Trace};
 
 use super::active_returns::active;
 use super::deflated_ratio::dsr_of;
+use super::execution_delay::ExecutionDelay;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Gates, ScoreConfig};
@@ -24,6 +25,8 @@ const N_BINS: usize = 10;
 pub struct Diagnostics {
     /// Sharpe ratio over cash of the same decisions with a delay of one bar.
     pub delayed_sharpe: Known,
+    /// Active ratios with and without that delay, under editions that judge them.
+    pub delay: Option<ExecutionDelay>,
     /// Deflated ratio at the common cost of the configuration.
     pub dsr_at_common_cost: Known,
     /// Cost in bps of turnover at which the mean return is 0.
@@ -42,6 +45,7 @@ impl Diagnostics {
     pub(super) fn of(agent: &Agent<'_>, config: &ScoreConfig, selection: &Selection) -> Self {
         Self {
             delayed_sharpe: delayed(agent),
+            delay: ExecutionDelay::under(agent, config),
             dsr_at_common_cost: at_common_cost(agent, config, selection),
             break_even_bps: break_even(agent),
             capacity: agent.submission.capacity.ok_or(Unknown::NotMeasured),

@@ -5,6 +5,7 @@ use super::composite_score::CompositeScore;
 use super::field_agents::{Agent, prepare};
 use super::gates::Verdict;
 use super::joint_scores::{JointScores, on_panel, panel_of, selection};
+use super::execution_delay::warn;
 use super::luck_floor::luck_floor;
 use super::ranking::{Separation, rank};
 use super::reason::{Known, Reason, Unknown};
@@ -90,6 +91,7 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     if !config.windows.is_empty() && config.windows.iter().all(|window| !window.sealed) {
         scored.scores.iter_mut().for_each(|score| score.reasons.push(Reason::PublicWindows));
     }
+    warn(&mut scored.scores);
     let mut scores = scored.scores.clone();
     // Comparisons use the sealed windows, if there are any.
     let (on, value, config) = match &alone {

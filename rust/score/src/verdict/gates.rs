@@ -1,7 +1,9 @@
 use openoutcry_contract::record::FaultKind;
 
 use super::benchmark_side::Side;
+use super::execution_delay::ExecutionDelay;
 use super::field_agents::Agent;
+use super::pooled_windows::{are_pooled, pooled_gates};
 use super::process::Process;
 use super::reason::{Known, Reason, Unknown};
 use super::score_config::{Gates, PassMode, ScoreConfig};
@@ -65,7 +67,7 @@ impl Gate {
         Self { slug, passed, value, bound: Some(bound), reason }
     }
 
-    fn at_least(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
+    pub(super) fn at_least(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
         Self::on(slug, value, bound, |value| value >= bound, reason)
     }
 
@@ -74,7 +76,7 @@ impl Gate {
     }
 
     /// Returns this gate with another reason if it is unknown.
-    fn unknown_for(self, reason: Reason) -> Self {
+    pub(super) fn unknown_for(self, reason: Reason) -> Self {
         if self.passed.is_none() { Self { reason: Some(reason), ..self } } else { self }
     }
 }
@@ -86,6 +88,8 @@ pub(super) struct Findings<'a> {
     pub windows: &'a WindowTests,
     /// Deflated Sharpe ratio, for the benchmark with the lower one.
     pub dsr: Known,
+    /// Dependence on execution without delay, under editions that judge it.
+    pub delay: Option<ExecutionDelay>,
 }
 
 /// Returns every gate of an agent.
@@ -95,7 +99,8 @@ pub(super) fn gates(agent: &Agent<'_>, config: &ScoreConfig, found: &Findings<'_
     all.push(protocol(config.windows.len()));
     all.extend(process_gates(found.process, gates));
     all.extend(floor_gates(agent, gates));
-    all.extend(skill_gates(gates, found));
+    all.extend(skill_gates(agent, gates, found));
+    all.extend(found.delay.map(|delay| delay.gate(gates)));
     all
 }
 
@@ -166,7 +171,7 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
 }
 
 /// Returns the gates on skill.
-fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
+fn skill_gates(agent: &Agent<'_>, gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
     // Bare returns have only cash as benchmark; the benchmark gate reports it.
     let mut p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| *p != Err(Unknown::NoBenchmark));
     let worst: Known = p_values.try_fold(0.0, |worst: f64, p| Ok(worst.max(p?)));
@@ -176,9 +181,13 @@ fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
     let mut all = vec![
         Gate::at_least("dsr", found.dsr, gates.min_dsr, Reason::DeflatedSharpe),
         Gate::on("romano_wolf", worst, level, |p| p < level, Reason::RomanoWolf),
-        Gate::on("window_below", *p_below, level, |p| p >= level, Reason::WindowBelow),
-        if n_needed.is_some() { wins } else { Gate { bound: None, ..wins } },
     ];
+    if are_pooled(gates) {
+        all.extend(pooled_gates(agent, gates));
+    } else {
+        all.push(Gate::on("window_below", *p_below, level, |p| p >= level, Reason::WindowBelow));
+        all.push(if n_needed.is_some() { wins } else { Gate { bound: None, ..wins } });
+    }
     if gates.pass_mode == PassMode::All {
         let rate = pass_k.rates.last().copied().unwrap_or(0.0);
         all.push(Gate::at_least("pass_k", Ok(rate), 1.0, Reason::NotAllPass));

@@ -90,8 +90,14 @@ pub enum Reason {
     NotOnSealed,
     /// The statistic of a gate is undefined.
     Undefined,
+    /// A delay of one bar costs more of the ratio than allowed.
+    DelayImplausible,
+    /// One window carries the result of all.
+    OneWindow,
     /// Every window is public, so hindsight cannot be excluded. It fails no gate.
     PublicWindows,
+    /// A delay of one bar costs most of the ratio. It fails no gate.
+    DelaySensitive,
 }
 
 impl Reason {
@@ -119,7 +125,10 @@ impl Reason {
             Self::NotAllPass => "not_all_pass",
             Self::NotOnSealed => "not_on_sealed",
             Self::Undefined => "undefined",
+            Self::DelayImplausible => "delay_implausible",
+            Self::OneWindow => "one_window",
             Self::PublicWindows => "public_windows",
+            Self::DelaySensitive => "delay_sensitive",
         }
     }
 
@@ -149,6 +158,11 @@ impl Reason {
             Self::NotAllPass => "not every run of every window passes",
             Self::NotOnSealed => "the result is not significant on only the sealed windows",
             Self::Undefined => "the statistic of a gate is undefined",
+            Self::DelayImplausible => {
+                "a delay of one bar costs an implausibly high Sharpe ratio: the prices may be stale"
+            }
+            Self::OneWindow => "without its best window the result is not above the benchmark by enough",
+            Self::DelaySensitive => "a delay of one bar costs at least three quarters of the Sharpe ratio",
             Self::PublicWindows => "every window is public, so hindsight cannot be excluded",
         }
     }

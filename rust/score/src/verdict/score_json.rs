@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::diagnostics::Diagnostics;
 use super::{
-    CompositeScore, Edition, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed, Separation, Side,
+    CompositeScore, Edition, ExecutionDelay, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed, Separation, Side,
     WindowScore,
 };
 use crate::FieldTests;
@@ -27,6 +27,14 @@ impl Object {
     fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// Sets a field of later editions, which older ones do not have.
+    fn set_some(self, name: &str, value: Option<Value>) -> Self {
+        match value {
+            Some(value) => self.set(name, value),
+            None => self,
+        }
     }
 
     fn number<E: Display>(self, name: &str, number: Result<f64, E>) -> Self {
@@ -235,12 +243,22 @@ fn process(of: &Process) -> Value {
 fn diagnostics(of: &Diagnostics) -> Value {
     let object = Object::default()
         .number("delayed_sharpe", of.delayed_sharpe)
+        .set_some("delay", of.delay.map(|found| delay(&found)))
         .number("dsr_at_common_cost", of.dsr_at_common_cost)
         .number("break_even_bps", of.break_even_bps)
         .number("capacity", of.capacity)
         .number("worst_rolling_sharpe", of.worst_rolling_sharpe)
         .maybe("decay", of.decay, |found| decay(&found))
         .maybe("calibration", of.calibration.as_ref(), calibration);
+    object.done()
+}
+
+fn delay(of: &ExecutionDelay) -> Value {
+    let object = Object::default()
+        .number("sharpe", of.sharpe)
+        .number("delayed", of.delayed)
+        .number("lost", of.lost)
+        .set("is_sensitive", of.is_sensitive);
     object.done()
 }
 
