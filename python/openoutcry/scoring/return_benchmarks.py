@@ -24,7 +24,7 @@ class Sides:
     passive: npt.ArrayLike | None
 
     def checked(self, n_days: int) -> tuple[Array | None, Array | None, Array]:
-        """Return buy-and-hold, cash, and passive portfolios as rows, equal weight first."""
+        """Return buy-and-hold, cash, and passive portfolios as rows: equal weight, then those of the mix."""
         benchmark, cash, equal_weight = (
             None if values is None else _daily(name, values, n_days)
             for name, values in (
@@ -39,10 +39,11 @@ class Sides:
             if others.shape[1] != n_days:
                 wanted = f"`passive` must have one return per day, {n_days}"
                 raise refusal("shape_mismatch", f"{wanted}; received {others.shape[1]}")
-            rows = np.vstack([rows, others])
+            # The mix has equal weight too.
+            rows = np.vstack([rows, rows, others])
         if len(rows) and benchmark is None:
             raise refusal("argument_invalid", "`equal_weight` must have `benchmark` with it; received none")
-        for name, values in (("benchmark", benchmark), ("equal_weight", rows[:1]), ("passive", rows[1:])):
+        for name, values in (("benchmark", benchmark), ("equal_weight", rows[:1]), ("passive", rows[2:])):
             if values is not None and values.size:
                 check_not_prices(name, values)
         return benchmark, cash, rows

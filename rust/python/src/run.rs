@@ -161,7 +161,8 @@ pub(crate) fn run_weights(
 
 /// Return the returns of the passive portfolios of a market, equal parts of all symbols on every bar first.
 ///
-/// The others are rebalanced every 21 bars: equal parts, one over volatility, one over variance, minimum variance.
+/// The others trade without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance,
+/// and minimum variance.
 #[pyfunction]
 pub(crate) fn passive_returns<'py>(
     py: Python<'py>,

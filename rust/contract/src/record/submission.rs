@@ -112,7 +112,7 @@ pub struct Benchmarks {
     pub cash: Vec<f64>,
     /// Portfolios that use no information on returns.
     ///
-    /// The first keeps all listed symbols at equal parts. Empty if unknown.
+    /// The first keeps all listed symbols at equal parts; the others are mixed. Empty if unknown.
     pub passive: Vec<Vec<f64>>,
 }
 

@@ -1,6 +1,6 @@
 //! Portfolios that use no information on returns, under the rules of a backtest.
 
-use openoutcry_engine::{AsOf, StepError};
+use openoutcry_engine::{AsOf, CostModel, Rules, StepError};
 
 use crate::backtest::run_backtest::Backtest;
 
@@ -10,25 +10,45 @@ const MONTH: usize = 21;
 const YEAR: usize = 252;
 /// Fewest returns of an estimate; a symbol with fewer has the mean weight of the others.
 const FEWEST: usize = 10;
+/// Relative error of the weights of minimum variance, and the most steps to reach it.
+const PRECISION: f64 = 1e-9;
+const MOST_STEPS: usize = 100;
 
 impl Backtest<'_> {
     /// Returns the returns of the passive portfolios of this market, in a fixed order.
     ///
-    /// Equal parts of all listed symbols on every bar; then, rebalanced every 21 bars: equal parts, parts by one over
-    /// volatility, parts by one over variance, and the long-only minimum variance of a single-index model. Risk is that
-    /// of the last 252 returns before each rebalancing.
+    /// The first has equal parts of all listed symbols on every bar, at the costs of this backtest. The others trade
+    /// without costs, since a style that trades less often than they do would else have alpha: the same; then,
+    /// rebalanced every 21 bars, equal parts, parts by one over volatility, by one over variance, and long-only parts
+    /// of minimum variance. Risk is that of the last 252 returns before each rebalancing.
     ///
     /// # Errors
     ///
     /// Returns an error if the NAV of a portfolio leaves the range of f64.
     pub fn passive(&self) -> Result<Vec<Vec<f64>>, StepError> {
+        let inverse = |power: i32| {
+            move |as_of: AsOf<'_>, listed: &[usize]| {
+                filled(&each(as_of, listed, |returns| 1.0 / variance(returns).sqrt().powi(power)))
+            }
+        };
         let equal = self.orders(1, |_, listed| vec![1.0; listed.len()]);
-        let monthly = self.orders(MONTH, |_, listed| vec![1.0; listed.len()]);
-        let volatility = self.orders(MONTH, |as_of, listed| filled(&each(as_of, listed, |r| 1.0 / variance(r).sqrt())));
-        let inverse = self.orders(MONTH, |as_of, listed| filled(&each(as_of, listed, |r| 1.0 / variance(r))));
-        let least = self.orders(MONTH, |as_of, listed| filled(&minimum_variance(as_of, listed)));
-        let runs = self.run_tables(vec![equal, monthly, volatility, inverse, least]);
-        runs.into_iter().map(|run| Ok(run?.returns())).collect()
+        let own = self.run_orders(equal.clone())?.returns();
+        let tables = vec![
+            equal,
+            self.orders(MONTH, |_, listed| vec![1.0; listed.len()]),
+            self.orders(MONTH, inverse(1)),
+            self.orders(MONTH, inverse(2)),
+            self.orders(MONTH, |as_of, listed| filled(&minimum_variance(as_of, listed))),
+        ];
+        let others = self.without_trading_costs().run_tables(tables);
+        std::iter::once(Ok(own)).chain(others.into_iter().map(|run| Ok(run?.returns()))).collect()
+    }
+
+    fn without_trading_costs(&self) -> Self {
+        let free =
+            CostModel { fee_bps: 0.0, slippage_bps: 0.0, slippage_jitter: 0.0, impact_bps: 0.0, ..*self.rules.costs() };
+        let rules = Rules::new(free, *self.rules.limits(), self.rules.fill_key()).expect("costs that were checked");
+        Self { rules, ..self.clone() }
     }
 
     /// Returns a table of decisions with parts on every `step`-th bar, and holds in between.
@@ -54,7 +74,7 @@ fn history(as_of: AsOf<'_>, symbol: usize) -> Vec<f64> {
 }
 
 /// Returns an estimate for each symbol with enough returns.
-fn each(as_of: AsOf<'_>, listed: &[usize], estimate: impl Fn(&[f64]) -> f64) -> Vec<Option<f64>> {
+fn each<T>(as_of: AsOf<'_>, listed: &[usize], estimate: impl Fn(&[f64]) -> T) -> Vec<Option<T>> {
     let known = |symbol: &usize| Some(history(as_of, *symbol)).filter(|returns| returns.len() >= FEWEST);
     listed.iter().map(|symbol| known(symbol).map(|returns| estimate(&returns))).collect()
 }
@@ -80,59 +100,54 @@ fn variance(returns: &[f64]) -> f64 {
     returns.iter().map(|r| (r - middle) * (r - middle)).sum::<f64>() / (returns.len() as f64 - 1.0)
 }
 
-/// A symbol in the single-index model.
-struct Exposure {
-    place: usize,
-    beta: f64,
-    /// Variance of the returns that the index does not explain.
-    rest: f64,
+/// Returns the weights of minimum variance, 0 for those below 0.
+///
+/// Half of each covariance is shrunk to 0: the solution of `(covariance + variances) weights = 1`, by conjugate
+/// gradients, which need no table of covariances. A missing return counts as the mean of its symbol.
+///
+/// Source: Ledoit and Wolf (2004), with a fixed intensity.
+fn minimum_variance(as_of: AsOf<'_>, listed: &[usize]) -> Vec<Option<f64>> {
+    // In units of the volatility of each symbol, the matrix is the correlations plus 1 on the diagonal.
+    let scaled = |returns: &[f64]| -> (Vec<f64>, f64) {
+        let (middle, deviation) = (mean(returns), variance(returns).sqrt());
+        let unit = 1.0 / (deviation * (returns.len() as f64 - 1.0).sqrt());
+        (returns.iter().map(|r| (r - middle) * unit).collect(), 1.0 / deviation)
+    };
+    let symbols = each(as_of, listed, scaled).into_iter().map(|known| known.filter(|(_, inverse)| inverse.is_finite()));
+    let symbols: Vec<Option<(Vec<f64>, f64)>> = symbols.collect();
+    let rows: Vec<&[f64]> = symbols.iter().flatten().map(|(row, _)| &row[..]).collect();
+    let target: Vec<f64> = symbols.iter().flatten().map(|(_, inverse)| *inverse).collect();
+    let mut parts = solution(&rows, &target).into_iter().zip(target).map(|(part, inverse)| (part * inverse).max(0.0));
+    symbols.iter().map(|known| known.as_ref().and_then(|_| parts.next())).collect()
 }
 
-/// Returns the long-only weights of minimum variance, 0 for a symbol with a high beta.
-///
-/// The index is the equal-weighted mean of the symbols with a full common history.
-///
-/// Source: Clarke, de Silva and Thorley (2011).
-fn minimum_variance(as_of: AsOf<'_>, listed: &[usize]) -> Vec<Option<f64>> {
-    let returns: Vec<Vec<f64>> = listed.iter().map(|symbol| history(as_of, *symbol)).collect();
-    let n = returns.iter().map(Vec::len).filter(|n| *n >= FEWEST).min().unwrap_or(0);
-    let mut parts = vec![None; listed.len()];
-    if n == 0 {
-        return parts;
-    }
-    let recent: Vec<Option<&[f64]>> =
-        returns.iter().map(|own| own.len().checked_sub(n).map(|first| &own[first..])).collect();
-    let known: Vec<&[f64]> = recent.iter().flatten().copied().collect();
-    let index: Vec<f64> =
-        (0..n).map(|bar| known.iter().map(|own| own[bar]).sum::<f64>() / known.len() as f64).collect();
-    let (middle, spread) = (mean(&index), variance(&index));
-    let mut exposures: Vec<Exposure> = Vec::new();
-    for (place, own) in recent.iter().enumerate() {
-        let Some(own) = own else { continue };
-        let mean = mean(own);
-        let shared: f64 = own.iter().zip(&index).map(|(r, i)| (r - mean) * (i - middle)).sum();
-        let beta = shared / (spread * (n as f64 - 1.0));
-        let rest: f64 = own.iter().zip(&index).map(|(r, i)| (r - mean - beta * (i - middle)).powi(2)).sum();
-        exposures.push(Exposure { place, beta, rest: rest / (n as f64 - 2.0) });
-    }
-    let is_exact = |each: &Exposure| each.beta.is_finite() && each.rest > 1e-12 * spread;
-    if !exposures.iter().all(is_exact) {
-        // A symbol without variance, or one that is the index: equal parts.
-        return parts;
-    }
-    exposures.sort_by(|a, b| a.beta.total_cmp(&b.beta));
-    // The highest beta with a weight: symbols enter in the order of their betas until it is reached.
-    let (mut above, mut below) = (1.0 / spread, 0.0);
-    for each in &exposures {
-        if below > 0.0 && each.beta >= above / below {
+/// Returns the solution of `(rows rows' + 1) x = target`; rows are aligned at their ends.
+fn solution(rows: &[&[f64]], target: &[f64]) -> Vec<f64> {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let product = |x: &[f64]| -> Vec<f64> {
+        let mut total = vec![0.0; YEAR];
+        for (row, x) in rows.iter().zip(x) {
+            let own = &mut total[YEAR - row.len()..];
+            own.iter_mut().zip(*row).for_each(|(total, value)| *total += x * value);
+        }
+        rows.iter().zip(x).map(|(row, x)| x + dot(row, &total[YEAR - row.len()..])).collect()
+    };
+    let mut found = vec![0.0; target.len()];
+    let mut rest = target.to_vec();
+    let mut direction = target.to_vec();
+    let mut square = dot(&rest, &rest);
+    let enough = square * PRECISION * PRECISION;
+    for _ in 0..MOST_STEPS {
+        if square <= enough {
             break;
         }
-        above += each.beta * each.beta / each.rest;
-        below += each.beta / each.rest;
+        let moved = product(&direction);
+        let step = square / dot(&direction, &moved);
+        found.iter_mut().zip(&direction).for_each(|(found, direction)| *found += step * direction);
+        rest.iter_mut().zip(&moved).for_each(|(rest, moved)| *rest -= step * moved);
+        let next = dot(&rest, &rest);
+        direction.iter_mut().zip(&rest).for_each(|(direction, rest)| *direction = rest + next / square * *direction);
+        square = next;
     }
-    let limit = if below > 0.0 { above / below } else { f64::INFINITY };
-    for each in &exposures {
-        parts[each.place] = Some((1.0 - each.beta / limit).max(0.0) / each.rest);
-    }
-    parts
+    found
 }

@@ -135,9 +135,9 @@ fn over_held(tracks: &Tracks<'_>, excess: &[f64], benchmark: &[f64]) -> Result<(
     Ok((held, markets))
 }
 
-/// Returns the active returns over equal parts, and over the best mix of all portfolios.
+/// Returns the active returns over equal parts, and over the best mix of buy-and-hold and the other portfolios.
 ///
-/// The mix is unknown unless there are portfolios other than equal parts: a benchmark is never left out.
+/// The mix is unknown without other portfolios: a benchmark is never left out.
 fn over_passive(
     tracks: &Tracks<'_>,
     excess: &[f64],
@@ -155,8 +155,8 @@ fn over_passive(
     let equal = portfolios.first().ok_or(Unknown::NoPassive).and_then(|equal| rest(&[equal]));
     let mix = match held {
         Some(held) if portfolios.len() > 1 => {
-            let on: Vec<&[f64]> = std::iter::once(held).chain(portfolios.iter().map(|series| &series[..])).collect();
-            rest(&on)
+            let others = portfolios[1..].iter().map(|series| &series[..]);
+            rest(&std::iter::once(held).chain(others).collect::<Vec<_>>())
         }
         _ => Err(Unknown::NoPassive),
     };
