@@ -205,13 +205,14 @@ class Evaluation:
             native.run_agent(window.dataset._core, native.Baseline(name), self._settings(window)).returns
             for name in ("buy-and-hold", "hold-cash")
         )
+        passive = native.passive_returns(window.dataset._core, self._settings(window))
         days = slice(window.start + 1, window.end)
         rates = window.dataset.risk_free
         free = None if rates is None else rates[days]
         dates = window.dataset.dates[days]
 
         def of(returns: npt.NDArray[np.float64]) -> Submission:
-            run = (window.start, window.end, self.suite.seeds[0], returns, (held, idle), free, dates)
+            run = (window.start, window.end, self.suite.seeds[0], returns, (held, idle, passive), free, dates)
             return Submission.of_returns(
                 "luck",
                 [run],

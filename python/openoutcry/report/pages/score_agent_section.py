@@ -130,7 +130,7 @@ def _sides(row: ScoreRow, notes: Footnotes) -> str:
         body.append(f'<tr{kind}><th scope="row">{escape(metric.label)}</th>{cells}</tr>')
     head = "".join(f'<th scope="col">Over {escape(side.name)}</th>' for side in row.sides)
     table = (
-        '<table class="skill sides"><caption><span>Each gate uses the worse benchmark; inputs of the DSR are indented.'
+        '<table class="skill sides"><caption><span>Each gate uses the worst benchmark; inputs of the DSR are indented.'
         f'</span></caption><thead><tr><th scope="col">Number</th>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
     )

@@ -26,7 +26,7 @@ SIDE: dict[str, Metric] = {
     "z": Metric(
         "z",
         "ratio",
-        "standard errors of the Sharpe ratio above SR0; agents rank by it, on the stricter benchmark, and on the "
+        "standard errors of the Sharpe ratio above SR0; agents rank by it, on the strictest benchmark, and on the "
         "sealed windows only if the suite has sealed and public windows",
     ),
     **{name: SKILL[name] for name in _SIDE},

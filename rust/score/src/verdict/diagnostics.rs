@@ -44,7 +44,7 @@ pub struct Diagnostics {
 impl Diagnostics {
     pub(super) fn of(agent: &Agent<'_>, config: &ScoreConfig, selection: &Selection) -> Self {
         Self {
-            delayed_sharpe: delayed(agent),
+            delayed_sharpe: delayed(agent, config),
             delay: ExecutionDelay::under(agent, config),
             dsr_at_common_cost: at_common_cost(agent, config, selection),
             break_even_bps: break_even(agent),
@@ -56,19 +56,14 @@ impl Diagnostics {
     }
 }
 
-/// Returns active returns averaged over seeds: over buy-and-hold, else over cash.
-fn own<'a>(agent: &'a Agent<'_>) -> &'a [f64] {
-    agent.average.held.as_deref().unwrap_or(&agent.average.cash)
-}
-
 fn traced<'a>(agent: &'a Agent<'_>, of: impl Fn(&SubmittedRun, &Trace) -> Vec<f64> + 'a) -> Known<Vec<f64>> {
     let series = agent.tracks.series(None, |run| run.trace.as_ref().map(|trace| of(run, trace)));
     series.ok_or(Unknown::NoTrace)
 }
 
-fn delayed(agent: &Agent<'_>) -> Known {
+fn delayed(agent: &Agent<'_>, config: &ScoreConfig) -> Known {
     let late = traced(agent, |_, trace| trace.delayed.clone())?;
-    Ok(sharpe(&active(&agent.tracks, None, &late).cash, agent.tracks.periods_per_year)?)
+    Ok(sharpe(&active(&agent.tracks, None, &late, config.edition).cash, agent.tracks.periods_per_year)?)
 }
 
 /// Returns trading costs per bar, over NAV.
@@ -83,7 +78,7 @@ fn cost_of(agent: &Agent<'_>) -> Known<Vec<f64>> {
 fn at_common_cost(agent: &Agent<'_>, config: &ScoreConfig, selection: &Selection) -> Known {
     let (cost, turnover) = (cost_of(agent)?, traced(agent, |_, trace| trace.turnover.clone())?);
     let returns = at_cost(&agent.returns, &cost, &turnover, config.gates.common_cost_bps)?;
-    dsr_of(&active(&agent.tracks, None, &returns), selection)
+    dsr_of(&active(&agent.tracks, None, &returns, config.edition), selection)
 }
 
 fn break_even(agent: &Agent<'_>) -> Known {
@@ -92,7 +87,7 @@ fn break_even(agent: &Agent<'_>) -> Known {
 }
 
 fn rolling(agent: &Agent<'_>, gates: &Gates) -> Known {
-    let series = own(agent);
+    let series = agent.average.own();
     let mut ratios: Vec<Statistic> = Vec::new();
     for (from, to) in crate::bootstrap::edges(&agent.tracks.lengths()) {
         if to - from >= gates.rolling_bars {
@@ -105,7 +100,7 @@ fn rolling(agent: &Agent<'_>, gates: &Gates) -> Known {
 fn decayed(agent: &Agent<'_>, n_in_sample: usize) -> Known<Decay> {
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     let (mut market, mut place) = (None, 0);
-    let series = own(agent);
+    let series = agent.average.own();
     for (window, (from, to)) in agent.tracks.windows.iter().zip(crate::bootstrap::edges(&agent.tracks.lengths())) {
         place = if market == Some(window.key.dataset) { place + 1 } else { 0 };
         market = Some(window.key.dataset);

@@ -5,7 +5,7 @@
 
 use openoutcry_contract::Trace;
 
-use super::active_returns::{Active, active};
+use super::active_returns::active;
 use super::composite_score::CompositeScore;
 use super::field_agents::Agent;
 use super::gates::{Gate, Verdict};
@@ -23,7 +23,7 @@ const SENSITIVE: f64 = 0.25;
 
 /// Annual ratios of active returns with and without a delay of one bar.
 ///
-/// Over buy-and-hold, without it over cash; averaged over seeds.
+/// Over the strictest benchmark, averaged over seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExecutionDelay {
     /// Ratio of the run.
@@ -37,14 +37,14 @@ pub struct ExecutionDelay {
 }
 
 impl ExecutionDelay {
-    pub(super) fn of(agent: &Agent<'_>, level: f64) -> Self {
+    fn of(agent: &Agent<'_>, edition: Edition, level: f64) -> Self {
         let late = agent.tracks.series(None, |run| run.trace.as_ref().map(|trace: &Trace| trace.delayed.clone()));
         let Some(late) = late else {
             let unknown = Err(Unknown::NoTrace);
             return Self { sharpe: unknown, delayed: unknown, lost: unknown, is_sensitive: false };
         };
-        let late = active(&agent.tracks, None, &late);
-        let (now, late) = (own(&agent.average), own(&late));
+        let late = active(&agent.tracks, None, &late, edition);
+        let (now, late) = (agent.average.own(), late.own());
         let ratio = |series: &[f64]| -> Known { Ok(sharpe(series, agent.tracks.periods_per_year)?) };
         let (sharpe, delayed) = (ratio(now), ratio(late));
         let lost = sharpe.and_then(|sharpe| match delayed {
@@ -62,7 +62,7 @@ impl ExecutionDelay {
 
     /// Returns the result under an edition that has it.
     pub(super) fn under(agent: &Agent<'_>, config: &ScoreConfig) -> Option<Self> {
-        (config.edition >= Edition::Second).then(|| Self::of(agent, config.gates.level))
+        (config.edition >= Edition::Second).then(|| Self::of(agent, config.edition, config.gates.level))
     }
 
     /// Returns the gate on the lost ratio.
@@ -83,8 +83,4 @@ pub(super) fn warn(scores: &mut [CompositeScore]) {
     for score in scores.iter_mut().filter(|score| is_open(score) && is_sensitive(score)) {
         score.reasons.push(Reason::DelaySensitive);
     }
-}
-
-fn own(track: &Active) -> &[f64] {
-    track.held.as_deref().unwrap_or(&track.cash)
 }

@@ -27,8 +27,8 @@ pub struct Field {
     pub scores: Vec<CompositeScore>,
     /// Names of the agents of each tie band, best first.
     pub bands: Vec<Vec<String>>,
-    /// Tests of the field over buy-and-hold and over cash.
-    pub tests: [Known<FieldTests>; 2],
+    /// Tests of the field over each benchmark of the edition, by name.
+    pub tests: Vec<(&'static str, Known<FieldTests>)>,
     /// Probability of backtest overfitting; advisory.
     pub overfit: Known<Overfit>,
     /// Statistical power of the comparison.
@@ -141,7 +141,9 @@ fn ordered(mut scores: Vec<CompositeScore>) -> Vec<CompositeScore> {
 }
 
 fn overfitted(agents: &[Agent<'_>], members: &[usize], config: &ScoreConfig) -> Result<Known<Overfit>, ScoreError> {
-    let side = usize::from(agents.iter().any(|agent| agent.average.held.is_err()));
+    let (side, _) = agents.first().map_or((1, Err(Unknown::NotInField)), |agent| agent.average.strictest());
+    // Over cash only, if one of them lacks the other benchmark.
+    let side = if agents.iter().any(|agent| agent.average.strictest().1.is_err()) { 1 } else { side };
     if panel_of(agents, members, side).0.len() < 2 {
         return Ok(Err(Unknown::NotInField));
     }

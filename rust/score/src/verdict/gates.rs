@@ -107,7 +107,8 @@ pub(super) fn gates(agent: &Agent<'_>, config: &ScoreConfig, found: &Findings<'_
 /// Returns the gates on the amount of data.
 fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
     let count = |n: usize| Ok(n as f64);
-    let benchmark = f64::from(u8::from(agent.average.held.is_ok()));
+    let absent = agent.average.sides().into_iter().find_map(|(_, series)| series.err());
+    let why = if absent == Some(Unknown::NoPassive) { Reason::NoPassive } else { Reason::NoBenchmark };
     let copies = usize::from(agent.copy_of.is_some());
     vec![
         Gate::at_least("days", count(agent.tracks.n_days()), MIN_DAYS as f64, Reason::Insufficient),
@@ -116,9 +117,9 @@ fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
         Gate::at_most("windows_present", count(agent.n_missing), 0.0, Reason::WindowsMissing),
         Gate::at_most("original", count(copies), 0.0, Reason::Copy),
         Gate {
-            passed: agent.average.held.is_ok().then_some(true),
-            reason: agent.average.held.is_err().then_some(Reason::NoBenchmark),
-            ..Gate::at_least("benchmark", Ok(benchmark), 1.0, Reason::NoBenchmark)
+            passed: absent.is_none().then_some(true),
+            reason: absent.is_some().then_some(why),
+            ..Gate::at_least("benchmark", count(usize::from(absent.is_none())), 1.0, why)
         },
     ]
 }
@@ -162,8 +163,11 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
     let held = agent.tracks.series(None, |run| run.benchmarks.as_ref().map(|each| each.buy_and_hold.clone()));
     let floor = held.and_then(|held| volatility(&held, year).ok());
     let bound = gates.min_volatility.max(gates.min_volatility_share * floor.unwrap_or(0.0));
-    let earned = agent.average.held.as_deref().unwrap_or(&agent.average.cash);
-    let alpha: Known = mean(earned).map(|alpha| (alpha * year).abs()).map_err(Into::into);
+    let annual = |earned: &[f64]| -> Known { Ok((mean(earned)? * year).abs()) };
+    // Of portfolios; over cash only without any.
+    let portfolios = agent.average.sides().into_iter().filter(|(name, _)| *name != "cash");
+    let known = portfolios.filter_map(|(_, series)| series.ok()).map(annual);
+    let alpha = known.reduce(|least, alpha| Ok(least?.min(alpha?))).unwrap_or_else(|| annual(&agent.average.cash));
     vec![
         Gate::at_least("volatility", own, bound, Reason::LowVolatility),
         Gate::at_least("alpha", alpha, gates.min_alpha, Reason::LowAlpha),
@@ -172,8 +176,9 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
 
 /// Returns the gates on skill.
 fn skill_gates(agent: &Agent<'_>, gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
-    // Bare returns have only cash as benchmark; the benchmark gate reports it.
-    let mut p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| *p != Err(Unknown::NoBenchmark));
+    // Bare returns may have only cash as benchmark; the benchmark gate reports it.
+    let is_absent = |p: &Known| p.is_err_and(Unknown::is_absent);
+    let mut p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| !is_absent(p));
     let worst: Known = p_values.try_fold(0.0, |worst: f64, p| Ok(worst.max(p?)));
     let WindowTests { p_below, n_won, n_needed, pass_k, .. } = found.windows;
     let wins = Gate::at_least("window_wins", Ok(*n_won as f64), n_needed.unwrap_or(0) as f64, Reason::TooFewWins);

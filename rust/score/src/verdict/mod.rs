@@ -43,6 +43,6 @@ pub use pass_k::PassK;
 pub use process::{Isolation, Process};
 pub use ranking::Separation;
 pub use reason::{Known, Reason, Unknown};
-pub use score_config::{Counted, Drawing, Gates, PassMode, ScoreConfig, SuiteWindow, WindowKey};
+pub use score_config::{Counted, Drawing, Gates, PassMode, ScoreConfig, SuiteWindow, WindowKey, WindowMode};
 pub use sealed_result::Sealed;
 pub use window_tests::WindowScore;

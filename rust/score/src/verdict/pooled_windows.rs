@@ -1,6 +1,5 @@
 //! Windows judged together instead of one by one.
 
-use super::active_returns::Active;
 use super::field_agents::Agent;
 use super::gates::Gate;
 use super::reason::{Known, Reason};
@@ -29,7 +28,7 @@ pub(super) fn are_pooled(gates: &Gates) -> bool {
 fn without_best(agent: &Agent<'_>) -> Known {
     let edges: Vec<(usize, usize)> = crate::bootstrap::edges(&agent.tracks.lengths()).collect();
     let mut least = f64::INFINITY;
-    for series in known_sides(&agent.average) {
+    for series in agent.average.sides().into_iter().filter_map(|(_, series)| series.ok()) {
         let total = |(from, to): &(usize, usize)| series[*from..*to].iter().sum::<f64>();
         let best = edges.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
         let (from, to) = best.copied().unwrap_or((0, 0));
@@ -37,8 +36,4 @@ fn without_best(agent: &Agent<'_>) -> Known {
         least = least.min(z_score(&Moments::of(&rest)?, 0.0)?);
     }
     Ok(least)
-}
-
-fn known_sides(track: &Active) -> impl Iterator<Item = &[f64]> {
-    track.sides().into_iter().filter_map(|(_, series)| series.ok()).collect::<Vec<_>>().into_iter()
 }

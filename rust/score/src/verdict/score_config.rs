@@ -34,20 +34,7 @@ pub struct ScoreConfig {
     pub originals: BTreeSet<String>,
     /// Bounds of the gates.
     pub gates: Gates,
-    /// How the windows of an agent are judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WindowMode {
-    /// None may be significantly below the benchmarks, and most must be above.
-    #[default]
-    Each,
-    /// By the tests over all days.
-    ///
-    /// For convex styles, which lose a little in most windows.
-    Pooled,
-}
-
-/// Settings of the resampling.
+    /// Settings of the resampling.
     pub draws: Drawing,
 }
 
@@ -169,6 +156,19 @@ pub enum PassMode {
     Report,
     /// A gate.
     All,
+}
+
+/// How the windows of an agent are judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WindowMode {
+    /// None may be significantly below the benchmarks, and most must be above.
+    #[default]
+    Each,
+    /// By the tests over all days.
+    ///
+    /// For convex styles, which lose a little in most windows.
+    Pooled,
 }
 
 /// Settings of the resampling.

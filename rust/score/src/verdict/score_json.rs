@@ -72,12 +72,11 @@ impl Field {
     /// Returns the field as a JSON object.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let [held, cash] = &self.tests;
-        let object = Object::default()
-            .set("scores", list(&self.scores, score))
-            .set("bands", json!(self.bands))
-            .maybe("tests_buy_and_hold", held.as_ref(), tests)
-            .maybe("tests_cash", cash.as_ref(), tests)
+        let object = Object::default().set("scores", list(&self.scores, score)).set("bands", json!(self.bands));
+        let object = self.tests.iter().fold(object, |object, (name, tested)| {
+            object.maybe(&format!("tests_{}", key(name)), tested.as_ref(), tests)
+        });
+        let object = object
             .number("overfit", self.overfit.as_ref().map(|found| found.probability))
             .maybe("power", self.power, |power| of_power(&power))
             .set("separation", self.separation.as_ref().map_or(Value::Null, separation))
@@ -126,7 +125,7 @@ fn score(of: &CompositeScore) -> Value {
         .set("metrics", metrics.done())
         .set("sides", list(&of.sides, side))
         .set("markets", list(&of.markets, market))
-        .set("windows", list(&of.windows, window))
+        .set("windows", list(&of.windows, |each| window(each, &of.sides)))
         .set("n_won", of.n_won)
         .set("pass_k", pass_k)
         .set("process", process(&of.process))
@@ -202,9 +201,12 @@ fn market(of: &Market) -> Value {
     object.done()
 }
 
-fn window(of: &WindowScore) -> Value {
-    let [held, cash] = of.z;
-    let [below_held, below_cash] = of.p_below;
+/// Returns the name of a benchmark as part of a field.
+fn key(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn window(of: &WindowScore, sides: &[Side]) -> Value {
     let (first, last) = of.dates.clone().unzip();
     let object = Object::default()
         .set("dataset", of.key.dataset.map_or(Value::Null, |digest| digest.to_string().into()))
@@ -218,11 +220,11 @@ fn window(of: &WindowScore) -> Value {
         .set("n_seeds", of.n_seeds)
         .set("n_passed", of.n_passed)
         .number("return", of.return_)
-        .number("vol", of.volatility)
-        .number("z_buy_and_hold", held)
-        .number("z_cash", cash)
-        .number("p_below_buy_and_hold", below_held)
-        .number("p_below_cash", below_cash);
+        .number("vol", of.volatility);
+    let by_name = sides.iter().map(|side| key(side.name)).zip(of.z.iter().zip(&of.p_below));
+    let object = by_name.fold(object, |object, (name, (z, p_below))| {
+        object.number(&format!("z_{name}"), *z).number(&format!("p_below_{name}"), *p_below)
+    });
     object.done()
 }
 
