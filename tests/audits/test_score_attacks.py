@@ -74,6 +74,21 @@ STOPPED_BY = {
     "stolen-record": {"copy"},
     "repeated-seeds": {"deflated_sharpe"},
     "false-header": {"record_differs"},
+    "lagged-copy": {"delay_implausible"},
+    "smoothed-marks": {"caveat"},
+    "bid-ask-bounce": {"delay_implausible"},
+    "best-phase": {"deflated_sharpe"},
+    "halted-symbol": {"low_volatility"},
+    "levered-days": {"deflated_sharpe"},
+    "sleepers": {"deflated_sharpe"},
+    "near-copies": {"deflated_sharpe"},
+    "falling-symbols": {"deflated_sharpe", "too_few_wins"},
+    "tail-under-the-cap": {"deflated_sharpe", "too_few_wins"},
+    "account-interest": {"deflated_sharpe"},
+    "units": {"submission_invalid"},
+    "stops-after-luck": {"deflated_sharpe"},
+    "tiny-account": {"record_differs"},
+    "longer-lookback": {"record_differs"},
 }
 N_DRAWS = count(200, 2)
 

@@ -25,6 +25,7 @@ from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.readers.return_file import is_return_file
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring.board_notices import gate_notices
 from openoutcry.scoring.scorer import score as score_agents
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
@@ -267,7 +268,7 @@ def _show(result: _Result, report: Path | None) -> None:
         console.print(board.power["sentence"], highlight=False)
     for note in result.entries.notes:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
-    for caveat in board.caveats:
+    for caveat in (*board.caveats, *gate_notices(board)):
         console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
     benchmarks = ", ".join(result.board.tests)
     console.print(f"scorer edition {result.board.edition}: {benchmarks} decide", style="dim", highlight=False)

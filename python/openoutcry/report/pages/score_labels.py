@@ -107,6 +107,9 @@ GATES: dict[str, GateLabel] = {
     "romano_wolf": GateLabel("Romano-Wolf p-value", "probability", "below"),
     "window_below": GateLabel("Lowest p-value of a window below the benchmark", "probability", "at least"),
     "window_wins": GateLabel("Windows above the benchmark", "count", "at least"),
+    "pooled_windows": GateLabel("Windows that are judged together", "count", "at least"),
+    "without_best": GateLabel("Excess without the best window, in standard errors", "ratio", "at least"),
+    "delay": GateLabel("Annual Sharpe ratio lost by a delay of one bar", "ratio", "at most"),
     "sealed": GateLabel("Gates failed on only the sealed windows", "count", "at most"),
     "pass_k": GateLabel("Probability that all seeds pass", "probability", "at least"),
 }

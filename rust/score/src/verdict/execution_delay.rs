@@ -13,8 +13,8 @@ use super::reason::{Known, Reason, Unknown};
 use super::{Edition, Gates, ScoreConfig};
 use crate::error::Undefined;
 use crate::metrics::moments::Moments;
-use crate::skill::probabilistic_sharpe;
 use crate::sharpe;
+use crate::skill::probabilistic_sharpe;
 
 /// Share of a ratio that remains after a delay of one bar, below which the track is sensitive to delay.
 ///

@@ -2,10 +2,10 @@ use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun, Window};
 
 use super::composite_score::CompositeScore;
+use super::execution_delay::warn;
 use super::field_agents::{Agent, prepare};
 use super::gates::Verdict;
 use super::joint_scores::{JointScores, on_panel, panel_of, selection};
-use super::execution_delay::warn;
 use super::luck_floor::luck_floor;
 use super::ranking::{Separation, rank};
 use super::reason::{Known, Reason, Unknown};

@@ -198,7 +198,7 @@ impl Default for Gates {
             pass_mode: PassMode::Report,
             windows: WindowMode::Each,
             min_pooled: 12,
-            min_z_without_best: 0.0,
+            min_z_without_best: 1.0,
             max_delay_loss: 10.0,
             n_in_sample: 0,
             rolling_bars: 63,

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::diagnostics::Diagnostics;
 use super::{
-    CompositeScore, Edition, ExecutionDelay, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed, Separation, Side,
-    WindowScore,
+    CompositeScore, Edition, ExecutionDelay, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed,
+    Separation, Side, WindowScore,
 };
 use crate::FieldTests;
 use crate::skill::power::Power;
