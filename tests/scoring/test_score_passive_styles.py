@@ -47,7 +47,9 @@ def is_near(days: Array, held: Array, passive: Array, edition: int) -> bool:
 
     A side that is 0.4 below it fails whatever the resampling says, and is not scored.
     """
-    sides = [days[:0], held[None]] if edition == 1 else [days[:0], held[None], passive[:1], np.vstack([held, passive[1:]])]
+    sides = (
+        [days[:0], held[None]] if edition == 1 else [days[:0], held[None], passive[:1], np.vstack([held, passive[1:]])]
+    )
     for side in sides:
         rest = days
         if len(side):
