@@ -1255,8 +1255,8 @@ def run_callable(dataset: Dataset, decide: Callable[[str], object], settings: Se
 def passive_returns(dataset: Dataset, settings: Settings) -> list[_Vector]:
     """Return the returns of the passive portfolios of a market, equal parts of all symbols on every bar first.
 
-    The others trade without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance, and
-    minimum variance.
+    The others trade without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance,
+    and minimum variance.
     """
 
 def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -> tuple[list[Run], Exception | None]:

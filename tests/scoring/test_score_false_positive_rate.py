@@ -1,7 +1,7 @@
 """False positive rate and power of all gates together, with fixed seeds.
 
-Returns alone have no trace, no passive portfolios and no suite: `unknown` where every gate passes that they can pass. Every test
-prints its table, which `docs/score.md` shows at full counts.
+Returns alone have no trace and no passive portfolios, and are under no suite: `unknown` where every gate passes that
+they can pass. Every test prints its table, which `docs/score.md` shows at full counts.
 """
 
 from __future__ import annotations
