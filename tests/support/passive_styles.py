@@ -33,7 +33,8 @@ class Kind:
         ratio: Annual Sharpe ratio of a symbol of mean volatility.
         pays: What the mean return is proportional to: `none`, `equal` means, the `risk` of a symbol, or its `beta`.
         spread: Standard deviation of log volatilities.
-        common: Share of the variance in one common factor; with `pays` of `beta` it differs by symbol.
+        common: Share of the variance in one common factor.
+        uneven: Standard deviation of the loads on the factor.
         fee_bps: Cost of turnover.
     """
 
@@ -44,6 +45,7 @@ class Kind:
     pays: str
     spread: float = 0.0
     common: float = 0.0
+    uneven: float = 0.0
     fee_bps: float = 0.0
 
     def draw(self, random: np.random.Generator, n_fields: int, n_days: int) -> Array:
@@ -51,9 +53,7 @@ class Kind:
         each = (n_fields, 1, self.n)
         # At most twice the mean: the drag of more volatility takes prices out of the range of a market.
         vol = self.vol * np.minimum(np.exp(self.spread * random.standard_normal(each) - self.spread**2 / 2.0), 2.0)
-        load = np.full(each, np.sqrt(self.common))
-        if self.pays == "beta":
-            load = np.clip(load + 0.2 * random.standard_normal(each), 0.0, 0.95)
+        load = np.clip(np.sqrt(self.common) + self.uneven * random.standard_normal(each), 0.0, 0.95)
         factor = random.standard_normal((n_fields, n_days, 1))
         days = load * factor + np.sqrt(1.0 - load**2) * random.standard_normal((n_fields, n_days, self.n))
         paid = {"none": 0.0, "equal": self.vol, "risk": vol, "beta": vol * load / max(load.mean(), 1e-9)}[self.pays]

@@ -8,7 +8,7 @@ fn free() -> CostModel {
     CostModel { fee_bps: 0.0, slippage_bps: 0.0, ..CostModel::default() }
 }
 
-/// Returns a market of independent symbols with these daily volatilities, by a fixed sequence.
+/// Returns a market of independent symbols with these daily volatilities.
 fn market(volatilities: &[f64], n_bars: usize) -> Dataset {
     let mut text = "date,symbol,close\n".to_owned();
     let mut state = 7_u64;
@@ -109,7 +109,8 @@ fn symbols_without_variance_or_history_have_the_mean_of_the_others() {
         assert_eq!(passive[portfolio][0], passive[1][0], "{portfolio}");
         assert!(passive[portfolio].iter().all(|r| r.is_finite()));
     }
-    let early = Backtest::new(&market(&[0.01, 0.03], 30), Window { start: 0, end: 20 }, 0, free()).unwrap();
+    let data = market(&[0.01, 0.03], 30);
+    let early = Backtest::new(&data, Window { start: 0, end: 20 }, 0, free()).unwrap();
     let passive = early.passive().unwrap();
     assert!((2..6).all(|portfolio| passive[portfolio] == passive[2]));
 }

@@ -199,7 +199,7 @@ def _levered(random: np.random.Generator) -> Outcome:
 
 
 def _rebalanced(random: np.random.Generator) -> Outcome:
-    """Keep 20 volatile symbols at equal parts, week by week, against buy-and-hold, whose parts drift apart."""
+    """Keep volatile symbols at equal parts, which drift apart in buy-and-hold."""
     moves = np.clip(0.0015 + 0.06 * random.standard_normal((8 * YEAR, 20)), -0.9, None)
     at = stage(random, n_windows=8, moves=moves)
     weights = np.full((at.dataset.n_bars, at.dataset.n_symbols), np.nan)
@@ -208,7 +208,7 @@ def _rebalanced(random: np.random.Generator) -> Outcome:
 
 
 def _by_risk(random: np.random.Generator) -> Outcome:
-    """Keep symbols of unequal risk and equal drift at parts of one over their past variance."""
+    """Keep symbols of unequal risk and equal drift by their past variance."""
     risk = 0.04 * np.exp(0.4 * random.standard_normal(20))
     moves = np.clip(0.0015 + risk * random.standard_normal((8 * YEAR, 20)), -0.9, None)
     at = stage(random, n_windows=8, moves=moves)
@@ -220,7 +220,7 @@ def _by_risk(random: np.random.Generator) -> Outcome:
 
 
 def _against_held(at: Stage, weights: Table) -> Outcome:
-    """Return the outcome of weights; the naive scorer tests alpha against buy-and-hold alone."""
+    """Return the outcome of weights, naively by alpha over buy-and-hold alone."""
     bought = np.full_like(weights, np.nan)
     for start, _ in at.windows:
         bought[start] = 1.0 / at.dataset.n_symbols

@@ -140,6 +140,12 @@ def _sides(row: ScoreRow, notes: Footnotes) -> str:
     return scroll(table, f"{row.name} against each benchmark")
 
 
+def _height(grid: Sequence[Sequence[str]], column: int) -> int:
+    """Return the number of first rows with the same cell in a column."""
+    rows = takewhile(lambda row: row[column] == grid[0][column] and len(set(row)) > 1, grid)
+    return sum(1 for _ in rows)
+
+
 def _merged(grid: Sequence[Sequence[str]]) -> list[str]:
     """Return the cells of each row; what several cells share is one cell.
 
@@ -156,8 +162,7 @@ def _merged(grid: Sequence[Sequence[str]]) -> list[str]:
             is_undefined = DASH in cell
             if is_undefined and place and grid[place - 1][column] == cell and len(set(grid[place - 1])) > 1:
                 continue
-            below = takewhile(lambda at, c=column, x=cell: at[c] == x and len(set(at)) > 1, grid[place:])
-            height = sum(1 for _ in below) if is_undefined else 1
+            height = _height(grid[place:], column) if is_undefined else 1
             cells.append(f'<td rowspan="{height}">{cell}</td>' if height > 1 else f"<td>{cell}</td>")
         rows.append("".join(cells))
     return rows

@@ -7,7 +7,9 @@ use crate::random_agents::{Market, Noise, held_to, n_undefined, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 
-/// Returns passive portfolios: equal parts with alpha over buy-and-hold, without costs too, and one with other risks.
+/// Returns passive portfolios: equal parts, the same without costs, and another.
+///
+/// They have alpha over buy-and-hold.
 fn portfolios(market: &Market) -> Vec<Vec<f64>> {
     let noise = Noise::new(8).normal(market.n_days(), 0.0006, 0.002);
     let equal: Vec<f64> = market.held.iter().zip(&noise).map(|(held, own)| held + own).collect();
