@@ -1253,10 +1253,11 @@ def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
 def run_callable(dataset: Dataset, decide: Callable[[str], object], settings: Settings) -> Run: ...
 def passive_returns(dataset: Dataset, settings: Settings) -> list[_Vector]:
-    """Return the returns of the passive portfolios of a market, equal parts of all symbols on every bar first.
+    """Return the returns of the passive portfolios of a market.
 
-    The others trade without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance, and
-    minimum variance.
+    The first has equal parts of all symbols on every bar, at the costs of the settings. The others trade
+    without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance, and minimum
+    variance.
     """
 
 def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -> tuple[list[Run], Exception | None]:

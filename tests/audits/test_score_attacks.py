@@ -56,6 +56,8 @@ STOPPED_BY = {
     "doubling": {"deflated_sharpe", "too_few_wins"},
     "tail-risk": {"deflated_sharpe"},
     "levered-market": {"deflated_sharpe", "low_alpha", "too_few_wins"},
+    "rebalanced-market": {"deflated_sharpe", "too_few_wins"},
+    "risk-weighted-market": {"deflated_sharpe", "too_few_wins"},
     "two-year-bond": {"too_few_wins"},
     "crowd": {"deflated_sharpe"},
     "near-zero-volatility": {"low_volatility"},

@@ -5,7 +5,7 @@ Every array has a leading axis of fields, so that a loop over days serves all fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,7 +33,8 @@ class Kind:
         ratio: Annual Sharpe ratio of a symbol of mean volatility.
         pays: What the mean return is proportional to: `none`, `equal` means, the `risk` of a symbol, or its `beta`.
         spread: Standard deviation of log volatilities.
-        common: Share of the variance in one common factor; with `pays` of `beta` it differs by symbol.
+        common: Share of the variance in one common factor.
+        uneven: Standard deviation of the loads on the factor.
         fee_bps: Cost of turnover.
     """
 
@@ -44,15 +45,15 @@ class Kind:
     pays: str
     spread: float = 0.0
     common: float = 0.0
+    uneven: float = 0.0
     fee_bps: float = 0.0
 
     def draw(self, random: np.random.Generator, n_fields: int, n_days: int) -> Array:
         """Return daily returns, shape `(n_fields, n_days, n)`."""
         each = (n_fields, 1, self.n)
-        vol = self.vol * np.exp(self.spread * random.standard_normal(each) - self.spread**2 / 2.0)
-        load = np.full(each, np.sqrt(self.common))
-        if self.pays == "beta":
-            load = np.clip(load + 0.2 * random.standard_normal(each), 0.0, 0.95)
+        # At most twice the mean: the drag of more volatility takes prices out of the range of a market.
+        vol = self.vol * np.minimum(np.exp(self.spread * random.standard_normal(each) - self.spread**2 / 2.0), 2.0)
+        load = np.clip(np.sqrt(self.common) + self.uneven * random.standard_normal(each), 0.0, 0.95)
         factor = random.standard_normal((n_fields, n_days, 1))
         days = load * factor + np.sqrt(1.0 - load**2) * random.standard_normal((n_fields, n_days, self.n))
         paid = {"none": 0.0, "equal": self.vol, "risk": vol, "beta": vol * load / max(load.mean(), 1e-9)}[self.pays]
@@ -116,7 +117,7 @@ def minimum_variance(covariance: Array) -> Array:
 def equal_risk(covariance: Array) -> Array:
     """Return the parts that contribute the same variance each: risk parity."""
     parts = 1.0 / np.sqrt(np.diag(covariance))
-    for _ in range(30):
+    for _ in range(12):
         parts = np.sqrt(parts / np.maximum(covariance @ parts, 1e-12))
     return parts
 
@@ -126,16 +127,19 @@ def most_diverse(covariance: Array) -> Array:
     return np.clip(np.linalg.solve(covariance, np.sqrt(np.diag(covariance))), 0.0, None)
 
 
-def monthly(moves: Array, of: Callable[[Array], Array]) -> Array:
-    """Return the parts that a function of a covariance has each month, from the year before."""
+def monthly(moves: Array, of: Sequence[Callable[[Array], Array]]) -> list[Array]:
+    """Return the parts that each function of a covariance has each month, from the year before."""
     n_days = moves.shape[1] - WARM
-    parts = np.zeros((len(moves), n_days, moves.shape[2]))
+    parts = np.zeros((len(of), len(moves), n_days, moves.shape[2]))
     for place, field in enumerate(moves):
         for day in range(0, n_days, 21):
-            seen = np.cov(field[day : day + WARM].T)
-            found = of(0.5 * seen + 0.5 * np.diag(np.diag(seen)))
-            parts[place, day : day + 21] = found / found.sum()
-    return parts
+            seen = field[day : day + WARM] - field[day : day + WARM].mean(axis=0)
+            covariance = seen.T @ seen / (2.0 * (WARM - 1))
+            covariance[np.diag_indices_from(covariance)] *= 2.0
+            for rule, own in zip(of, parts, strict=True):
+                found = rule(covariance)
+                own[place, day : day + 21] = found / found.sum()
+    return list(parts)
 
 
 def styles(moves: Array, random: np.random.Generator, fee_bps: float = 0.0) -> dict[str, Array]:
@@ -143,6 +147,7 @@ def styles(moves: Array, random: np.random.Generator, fee_bps: float = 0.0) -> d
     n_fields, _, n = moves.shape
     days, equal = moves[:, WARM:], np.full((1, 1, n), 1.0 / n)
     quarter, year = 1.0 / trailing_vol(moves, 60, WARM), 1.0 / trailing_vol(moves, 252, WARM)
+    least, parity, diverse = monthly(moves, (minimum_variance, equal_risk, most_diverse))
     own = partial(kept, days, fee_bps=fee_bps)
     found = {
         "equal, daily": own(equal),
@@ -158,9 +163,9 @@ def styles(moves: Array, random: np.random.Generator, fee_bps: float = 0.0) -> d
         "inverse volatility, monthly": own(shares(year), 21),
         "inverse volatility, fixed": own(shares(year[:, :1]), 21),
         "inverse variance": own(shares(quarter**2), 21),
-        "minimum variance": own(monthly(moves, minimum_variance), 21),
-        "risk parity": own(monthly(moves, equal_risk), 21),
-        "maximum diversification": own(monthly(moves, most_diverse), 21),
+        "minimum variance": own(least, 21),
+        "risk parity": own(parity, 21),
+        "maximum diversification": own(diverse, 21),
     }
     daily = found["equal, daily"]
     found["half held, half equal"] = 0.5 * held(days, YEAR) + 0.5 * daily

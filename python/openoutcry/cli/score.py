@@ -63,6 +63,18 @@ LEGEND = (
 )
 
 
+COLUMNS = typer.Option(
+    None,
+    "--csv",
+    help="Content of the CSV columns: `equity`, `returns`, or `percent` for 1.2 of 1.2 %.",
+    show_default="detected",
+)
+EQUAL_WEIGHT = typer.Option(
+    None, help="CSV column with all symbols kept at equal parts; without it, that benchmark is unknown."
+)
+PASSIVE = typer.Option(None, help="CSV column with another portfolio that uses no information on returns; repeatable.")
+
+
 @reads_files
 def score(
     files: list[Path] = typer.Argument(None, help="Record files (`.json`, `.jsonl`, optionally `.zst`), or CSV files."),
@@ -79,20 +91,11 @@ def score(
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report of the board to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the board as JSON, every number with its inputs."),
     attack: bool = typer.Option(False, "--attack", help="Run the attacks on the scorer instead."),
-    columns: str | None = typer.Option(
-        None,
-        "--csv",
-        help="Content of the CSV columns: `equity`, `returns`, or `percent` for 1.2 of 1.2 %.",
-        show_default="detected",
-    ),
+    columns: str | None = COLUMNS,
     benchmark: str | None = typer.Option(None, help="CSV column with buy-and-hold."),
     cash: str | None = typer.Option(None, help="CSV column with cash; default: cash earns nothing."),
-    equal_weight: str | None = typer.Option(
-        None, help="CSV column with all symbols kept at equal parts; without it, that benchmark is unknown."
-    ),
-    passive: list[str] | None = typer.Option(
-        None, help="CSV column with another portfolio that uses no information on returns; repeatable."
-    ),
+    equal_weight: str | None = EQUAL_WEIGHT,
+    passive: list[str] | None = PASSIVE,
     windows: int = typer.Option(5, min=1, help="Number of equal windows to split a CSV into."),
     reading: Reading = NOTHING_STATED,
 ) -> None:

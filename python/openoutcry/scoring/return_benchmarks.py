@@ -24,7 +24,10 @@ class Sides:
     passive: npt.ArrayLike | None
 
     def checked(self, n_days: int) -> tuple[Array | None, Array | None, Array]:
-        """Return buy-and-hold, cash, and passive portfolios as rows: equal weight, then those of the mix."""
+        """Return buy-and-hold, cash, and passive portfolios.
+
+        The portfolios are rows: equal weight, then those of the mix.
+        """
         benchmark, cash, equal_weight = (
             None if values is None else _daily(name, values, n_days)
             for name, values in (

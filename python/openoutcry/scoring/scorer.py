@@ -125,15 +125,7 @@ def score(
     )
     submissions = _submissions(agents, terms)
     floor = [] if luck_floor is None or _is_empty(luck_floor) else _submissions(luck_floor, terms)
-    settings = dict(suite.config()) if suite is not None else {}
-    for name, value in (config or {}).items():
-        both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
-        settings[name] = {**settings[name], **value} if both else value
-    # Suites of the first edition name it; configurations are of the current one.
-    settings.setdefault("edition", EDITION)
-    if n_trials:
-        counted = {**settings.get("trials", {}), "n_trials": checked_integer("n_trials", n_trials, 0, 2**63 - 1)}
-        settings["trials"] = counted
+    settings = _settings(suite, config, n_trials)
     if trusted := list(trusted_keys):
         settings.setdefault("originals", sorted(_signed(agents, trusted)))
     if floor:
@@ -144,6 +136,22 @@ def score(
         raise refusal("argument_invalid", f"`config` must be a JSON object; received one with {error}") from error
     caveats = (*_caveats(terms), *_doubts(agents, terms))
     return Board.from_json(native.score_field([*submissions, *floor], config_json), caveats)
+
+
+def _settings(suite: Suite | None, config: Mapping[str, Any] | None, n_trials: int) -> dict[str, Any]:
+    """Return the settings of suite and configuration.
+
+    They are of the current edition if neither states it.
+    """
+    settings = dict(suite.config()) if suite is not None else {}
+    for name, value in (config or {}).items():
+        both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
+        settings[name] = {**settings[name], **value} if both else value
+    settings.setdefault("edition", EDITION)
+    if n_trials:
+        counted = {**settings.get("trials", {}), "n_trials": checked_integer("n_trials", n_trials, 0, 2**63 - 1)}
+        settings["trials"] = counted
+    return settings
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,9 @@ class Suite:
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] = DEFAULT) -> Suite:
-        """Load a suite from a JSON file, or a bundled suite: `default`, or `default-2026.1`, its first edition.
+        """Load a suite from a JSON file, or a bundled suite.
+
+        Bundled are `default` and its first edition, `default-2026.1`.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the file cannot be read, or is not a valid suite.

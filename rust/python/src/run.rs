@@ -159,10 +159,11 @@ pub(crate) fn run_weights(
     Ok(Run { dataset: dataset.clone(), core, settings })
 }
 
-/// Return the returns of the passive portfolios of a market, equal parts of all symbols on every bar first.
+/// Return the returns of the passive portfolios of a market.
 ///
-/// The others trade without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance,
-/// and minimum variance.
+/// The first has equal parts of all symbols on every bar, at the costs of the settings. The others trade
+/// without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance, and minimum
+/// variance.
 #[pyfunction]
 pub(crate) fn passive_returns<'py>(
     py: Python<'py>,

@@ -8,10 +8,13 @@ use crate::backtest::run_backtest::Backtest;
 const MONTH: usize = 21;
 /// Returns of the estimates of risk: a year of days.
 const YEAR: usize = 252;
-/// Fewest returns of an estimate; a symbol with fewer has the mean weight of the others.
+/// Fewest returns of an estimate.
+///
+/// A symbol with fewer has the mean weight of the others.
 const FEWEST: usize = 10;
-/// Relative error of the weights of minimum variance, and the most steps to reach it.
+/// Relative error of the weights of minimum variance.
 const PRECISION: f64 = 1e-9;
+/// Most steps to reach it.
 const MOST_STEPS: usize = 100;
 
 impl Backtest<'_> {
@@ -26,18 +29,14 @@ impl Backtest<'_> {
     ///
     /// Returns an error if the NAV of a portfolio leaves the range of f64.
     pub fn passive(&self) -> Result<Vec<Vec<f64>>, StepError> {
-        let inverse = |power: i32| {
-            move |as_of: AsOf<'_>, listed: &[usize]| {
-                filled(&each(as_of, listed, |returns| 1.0 / variance(returns).sqrt().powi(power)))
-            }
-        };
+        let by = |part: fn(&[f64]) -> f64| move |as_of: AsOf<'_>, listed: &[usize]| filled(&each(as_of, listed, part));
         let equal = self.orders(1, |_, listed| vec![1.0; listed.len()]);
         let own = self.run_orders(equal.clone())?.returns();
         let tables = vec![
             equal,
             self.orders(MONTH, |_, listed| vec![1.0; listed.len()]),
-            self.orders(MONTH, inverse(1)),
-            self.orders(MONTH, inverse(2)),
+            self.orders(MONTH, by(|returns| 1.0 / variance(returns).sqrt())),
+            self.orders(MONTH, by(|returns| 1.0 / variance(returns))),
             self.orders(MONTH, |as_of, listed| filled(&minimum_variance(as_of, listed))),
         ];
         let others = self.without_trading_costs().run_tables(tables);
@@ -51,7 +50,7 @@ impl Backtest<'_> {
         Self { rules, ..self.clone() }
     }
 
-    /// Returns a table of decisions with parts on every `step`-th bar, and holds in between.
+    /// Returns a table of decisions: parts on every `step`-th bar, else holds.
     fn orders(&self, step: usize, parts: impl Fn(AsOf<'_>, &[usize]) -> Vec<f64>) -> Vec<f64> {
         let n_symbols = self.data.n_symbols();
         let mut orders = vec![f64::NAN; self.window.n_decisions() * n_symbols];
@@ -79,7 +78,9 @@ fn each<T>(as_of: AsOf<'_>, listed: &[usize], estimate: impl Fn(&[f64]) -> T) ->
     listed.iter().map(|symbol| known(symbol).map(|returns| estimate(&returns))).collect()
 }
 
-/// Returns parts with the mean of the known ones for the others, all 1 if none is known.
+/// Returns parts, with the mean of the known ones for the others.
+///
+/// All are 1 if none is known.
 fn filled(parts: &[Option<f64>]) -> Vec<f64> {
     let known: Vec<f64> = parts.iter().flatten().copied().filter(|part| part.is_finite()).collect();
     let total: f64 = known.iter().sum();
@@ -121,7 +122,9 @@ fn minimum_variance(as_of: AsOf<'_>, listed: &[usize]) -> Vec<Option<f64>> {
     symbols.iter().map(|known| known.as_ref().and_then(|_| parts.next())).collect()
 }
 
-/// Returns the solution of `(rows rows' + 1) x = target`; rows are aligned at their ends.
+/// Returns the solution of `(rows rows' + 1) x = target`.
+///
+/// Rows are aligned at their ends.
 fn solution(rows: &[&[f64]], target: &[f64]) -> Vec<f64> {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let product = |x: &[f64]| -> Vec<f64> {

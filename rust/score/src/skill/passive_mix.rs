@@ -9,9 +9,9 @@ const COLLINEAR: f64 = 1e-6;
 /// Fewest returns per slope.
 const RETURNS_PER_SLOPE: usize = 50;
 
-/// Returns a track less its best mix of benchmarks of the same bars, in the sense of least squares.
+/// Returns a track less its best mix of benchmarks of the same bars.
 ///
-/// The intercept is kept: the mean is alpha. Constant benchmarks, and those that are a mix of the ones before them, add
+/// The mix is that of least squares. The intercept is kept: the mean is alpha. Constant benchmarks, and those that are a mix of the ones before them, add
 /// nothing; for constant benchmarks only, the result is the difference from the first. At most one slope is fitted per
 /// 50 returns, so later benchmarks are left out on short tracks.
 ///

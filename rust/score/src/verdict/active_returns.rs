@@ -38,7 +38,9 @@ pub(super) struct Active {
     pub held: Known<Vec<f64>>,
     /// Excess over cash.
     pub cash: Vec<f64>,
-    /// Over equal parts that are kept, and over the best passive mix; absent in the first edition.
+    /// Over equal parts that are kept, and over the best passive mix.
+    ///
+    /// Absent in the first edition.
     pub passive: Option<[Known<Vec<f64>>; 2]>,
     /// The regression on buy-and-hold of each market.
     pub markets: Vec<Market>,
@@ -105,7 +107,9 @@ pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64], 
     Active { held, cash: excess, passive, markets }
 }
 
-/// Returns the returns of the passive portfolios that every run has, equal parts first.
+/// Returns the returns of the passive portfolios that every run has.
+///
+/// Equal parts are the first.
 fn passive(tracks: &Tracks<'_>, seed: Option<usize>) -> Vec<Vec<f64>> {
     let of = |place: usize| {
         let portfolio = |run: &SubmittedRun| run.benchmarks.as_ref()?.passive.get(place).cloned();
@@ -135,9 +139,10 @@ fn over_held(tracks: &Tracks<'_>, excess: &[f64], benchmark: &[f64]) -> Result<(
     Ok((held, markets))
 }
 
-/// Returns the active returns over equal parts, and over the best mix of buy-and-hold and the other portfolios.
+/// Returns the active returns over equal parts, and over the best passive mix.
 ///
-/// The mix is unknown without other portfolios: a benchmark is never left out.
+/// The mix has buy-and-hold and the portfolios after equal parts. It is unknown without such portfolios: a benchmark is
+/// never left out.
 fn over_passive(
     tracks: &Tracks<'_>,
     excess: &[f64],
