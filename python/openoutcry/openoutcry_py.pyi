@@ -93,6 +93,7 @@ __all__ = [
     "normal_quantile",
     "overfit",
     "paired_forecasts",
+    "passive_returns",
     "power",
     "probabilistic_sharpe",
     "read_decision",
@@ -955,7 +956,8 @@ class RunReader:
             line; and the number of lines that do not continue the line before.
         """
 
-_GivenRun: TypeAlias = tuple[int, int, int, _Vector, tuple[_Vector, _Vector] | None, _Vector | None, Sequence[str]]
+_Benchmarks: TypeAlias = tuple[_Vector, _Vector, Sequence[_Vector]]
+_GivenRun: TypeAlias = tuple[int, int, int, _Vector, _Benchmarks | None, _Vector | None, Sequence[str]]
 
 @final
 class Submission:
@@ -1002,7 +1004,8 @@ class Submission:
     ) -> Submission:
         """Return the submission of bare returns.
 
-        Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
+        Each run is its window, fill seed, returns, those of buy-and-hold, cash and passive portfolios, risk-free
+        returns, and dates.
         """
 
     @staticmethod
@@ -1249,6 +1252,14 @@ def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names
 
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
 def run_callable(dataset: Dataset, decide: Callable[[str], object], settings: Settings) -> Run: ...
+def passive_returns(dataset: Dataset, settings: Settings) -> list[_Vector]:
+    """Return the returns of the passive portfolios of a market.
+
+    The first has equal parts of all symbols on every bar, at the costs of the settings. The others trade
+    without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance, and minimum
+    variance.
+    """
+
 def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -> tuple[list[Run], Exception | None]:
     """Run tables of target weights, each as `run_weights` does.
 

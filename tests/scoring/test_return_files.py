@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli.commands import app
-from openoutcry.cli.returns_csv import read_series
+from openoutcry.cli.returns_csv import SideColumns, read_series
 from openoutcry.data.readers.market_columns import ReadOptions
 
 RNG = np.random.default_rng(11)
@@ -41,7 +41,7 @@ def refused(path: Path, *words: Any) -> str:
 
 
 def read(path: Path, kind: str | None = None, **options: Any) -> dict[str, Any]:
-    return read_series([path], kind, (None, None), 1, ReadOptions(**options))
+    return read_series([path], kind, SideColumns(), 1, ReadOptions(**options))
 
 
 def saved(folder: Path, text: str, name: str = "returns.csv", encoding: str = "utf-8") -> Path:

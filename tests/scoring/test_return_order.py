@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli.commands import app
-from openoutcry.cli.returns_csv import read_series
+from openoutcry.cli.returns_csv import SideColumns, read_series
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.scoring import multiple_testing, skill
 from openoutcry.scoring.scorer import submit_returns
@@ -141,7 +141,7 @@ def test_a_date_on_two_lines_of_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "twice.csv"
     path.write_text("date,a\n2024-01-03,0.1\n2024-01-02,-0.1\n2024-01-03,0.2\n", encoding="utf-8")
     with pytest.raises(oo.OpenOutcryError, match="must be unique; received 2024-01-03 on lines 2 and 4") as refused:
-        read_series([path], None, (None, None), 1)
+        read_series([path], None, SideColumns(), 1)
     assert refused.value.slug == "date_order"
 
 
@@ -161,7 +161,7 @@ def test_dates_of_a_file_have_any_form(tmp_path: Path, texts: list[str], options
     path = tmp_path / "returns.csv"
     rows = "".join(f"{text},{0.01 * (-1) ** row}\n" for row, text in enumerate(texts))
     path.write_text(f"date,a\n{rows}", encoding="utf-8")
-    found = read_series([path], None, (None, None), 1, ReadOptions(**options))
+    found = read_series([path], None, SideColumns(), 1, ReadOptions(**options))
     assert (tuple(found["dates"]), list(found["agents"])) == (dates, ["a"])
 
 

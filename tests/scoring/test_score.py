@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +12,14 @@ import pytest
 from builders import Array
 
 import openoutcry as oo
+from openoutcry import openoutcry_py as native
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring import multiple_testing, scorer, skill
 
 YEAR, LENGTHS = 252.0, [252] * 4
-QUICK = {"draws": {"replicates": 199}}
+QUICK: dict[str, Any] = {"draws": {"replicates": 199}}
+# SHA-256 of the board of `RECORDS` that the scorer wrote before it had editions.
+FIRST_EDITION = "6b2e31e574ac935b298d68e1c3b1560365a4def9b7db2204091b97ad77af7b71"
 
 
 def noise(seed: int, ratio: float = 0.0, n: int = 1_008) -> Array:
@@ -62,7 +66,10 @@ def test_records_are_replayed_and_scored() -> None:
     assert idle.z is None
     assert "low_volatility" in idle.reasons
     assert board.tests["cash"] is not None
-    assert board.tests["cash"]["n_agents"] == 3
+    # Equal weight is a benchmark: nothing of it is left that a test could be of.
+    assert board.tests["cash"]["n_agents"] == 2
+    assert (board["equal-weight"].rank, board["equal-weight"].z) == (None, None)
+    assert (board.edition, [*board.tests]) == (2, ["buy-and-hold", "cash", "equal-weight", "passive-mix"])
     assert json.loads(board.text)["scores"][0]["agent_id"] == board.scores[0].agent_id
 
 
@@ -77,9 +84,62 @@ def test_a_record_of_several_markets_has_a_regression_on_each() -> None:
     assert refused.value.slug == "record_differs"
 
 
+def test_a_board_of_the_first_edition_is_that_of_two_benchmarks_to_the_bit() -> None:
+    first = oo.score(RECORDS, dataset=MARKET, config=QUICK | {"edition": 1})
+    assert (first.edition, [*first.tests]) == (1, ["buy-and-hold", "cash"])
+    assert hashlib.sha256(native.canonicalize(first.text).encode()).hexdigest() == FIRST_EDITION
+    assert "edition" not in json.loads(first.text)
+    for edition in (0, 3, "2", 1.5):
+        with pytest.raises(oo.OpenOutcryError):
+            board_of({"a": noise(1)}, config={"edition": edition})
+
+
+def test_every_benchmark_of_the_second_edition_is_regressed_out() -> None:
+    random = np.random.default_rng(5)
+    equal = HELD + 0.002 * random.standard_normal(len(HELD))
+    passive = np.array([equal + 0.003 * random.standard_normal(len(HELD)) for _ in range(2)])
+    days = noise(1, 2.0) + 0.4 * equal + 0.2 * passive[0]
+    found = board_of({"a": days}, equal_weight=equal, passive=passive)["a"]
+    assert (found.verdict, found.reasons) == ("unknown", ("no_trace", "no_suite"))
+    for name, on in (("buy-and-hold", [HELD]), ("equal-weight", [equal]), ("passive-mix", [HELD, equal, *passive])):
+        design = np.column_stack([np.ones_like(HELD), *on])
+        slopes = np.linalg.lstsq(design, days, rcond=None)[0][1:]
+        rest = days - np.column_stack(on) @ slopes
+        side = next(side for side in found.sides if side["name"] == name)
+        assert side["mean"] == pytest.approx(rest.mean() * YEAR, rel=1e-9)
+        assert side["deflated"]["z"] == pytest.approx(skill.deflate(skill.Moments.of(rest), 1).z, rel=1e-9)
+        below = [skill.probabilistic_sharpe(skill.Moments.of(each)) for each in rest.reshape(4, 252)]
+        key = f"p_below_{name.replace('-', '_')}"
+        assert [each[key] for each in found.windows] == pytest.approx(multiple_testing.holm(np.array(below)))
+    assert found.z == min(side["deflated"]["z"] for side in found.sides)
+
+
+def test_a_missing_benchmark_is_a_reason_and_never_left_out() -> None:
+    equal = HELD + 1e-3 * np.sin(np.arange(len(HELD)))
+    agent = {"a": noise(1, 6.0)}
+    for settings in ({}, {"equal_weight": equal}):
+        found = board_of(agent, **settings)["a"]
+        assert (found.verdict, found.reasons) == ("unknown", ("no_passive", "no_trace", "no_suite"))
+        assert found.gate("benchmark").passed is None
+        side = next(side for side in found.sides if side["name"] == "passive-mix")
+        assert side["mean"] is None
+        assert "passive portfolios are required" in side["undefined"]["mean"]
+    assert board_of(agent, config=QUICK | {"edition": 1})["a"].gate("benchmark").passed
+    wanted = [
+        ({"passive": equal}, "`passive` must have `equal_weight` with it"),
+        ({"equal_weight": equal, "benchmark": None}, "`equal_weight` must have `benchmark` with it"),
+        ({"equal_weight": equal[1:]}, "`equal_weight` must have one return per day"),
+        ({"equal_weight": equal, "passive": equal[None, 1:]}, "`passive` must have one return per day"),
+    ]
+    for settings, message in wanted:
+        with pytest.raises(oo.OpenOutcryError) as caught:
+            board_of(agent, **settings)
+        assert message in str(caught.value)
+
+
 def test_the_numbers_of_a_score_equal_the_formulas() -> None:
     agents = {"a": noise(1, 1.5) + 0.3 * HELD, "b": noise(2) - 0.2 * HELD, "c": noise(3, -1.0)}
-    board = board_of(agents)
+    board = board_of(agents, config=QUICK | {"edition": 1})
     active, cash = [], []
     for name, returns in agents.items():
         design = np.column_stack([np.ones_like(HELD), HELD])
@@ -109,7 +169,7 @@ def test_the_numbers_of_a_score_equal_the_formulas() -> None:
 
 def test_returns_alone_are_never_eligible() -> None:
     found = board_of({"a": noise(1, 6.0)})["a"]
-    assert (found.verdict, found.reasons, found.rank) == ("unknown", ("no_trace", "no_suite"), 1)
+    assert (found.verdict, found.reasons, found.rank) == ("unknown", ("no_passive", "no_trace", "no_suite"), 1)
     assert board_of({"a": noise(1, 6.0)}, benchmark=None)["a"].reasons == ("no_benchmark", "no_trace", "no_suite")
     assert board_of({"a": noise(1, 6.0)}, windows=None)["a"].verdict == "insufficient"
 

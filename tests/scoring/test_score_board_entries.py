@@ -16,7 +16,7 @@ import openoutcry as oo
 from openoutcry.audits.score_attacks.attack_markets import forged
 from openoutcry.cli.board_entries import read_entries
 from openoutcry.cli.commands import app
-from openoutcry.cli.returns_csv import read_series
+from openoutcry.cli.returns_csv import SideColumns, read_series
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.records.keys import public_key
 from openoutcry.records.record_writer import RecordWriter
@@ -308,15 +308,15 @@ def test_csv_files_of_the_same_days_are_one_board(tmp_path: Path) -> None:
 def test_incompatible_csv_files_are_refused(tmp_path: Path, table: dict[str, Any], first: str, wanted: str) -> None:
     one = write(tmp_path / "one.csv", {"m": [0.1, -0.2, 0.1], "a": [0.1, 0.1, -0.1]})
     with pytest.raises(oo.OpenOutcryError, match=wanted):
-        read_series([one, write(tmp_path / "two.csv", table, first)], None, ("m", None), 1)
+        read_series([one, write(tmp_path / "two.csv", table, first)], None, SideColumns("m"), 1)
 
 
 def test_ambiguous_dates_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("date,a\n01/02/2020,0.1\n02/02/2020,-0.2\n03/02/2020,0.1\n", encoding="utf-8")
     with pytest.raises(oo.OpenOutcryError, match=r"is ambiguous; hint: .*`--date-order dmy`"):
-        read_series([path], None, (None, None), 1)
-    found = read_series([path], None, (None, None), 1, ReadOptions(date_order="dmy"))
+        read_series([path], None, SideColumns(None), 1)
+    found = read_series([path], None, SideColumns(None), 1, ReadOptions(date_order="dmy"))
     assert found["dates"] == ("2020-02-01", "2020-02-02", "2020-02-03")
 
 

@@ -12,7 +12,7 @@ import pytest
 from command_line import typed
 
 import openoutcry as oo
-from openoutcry.cli.returns_csv import read_series
+from openoutcry.cli.returns_csv import SideColumns, read_series
 from openoutcry.scoring.scorer import score, submit
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
@@ -259,8 +259,8 @@ def test_csv_returns_without_dates_need_stated_bars_per_year(tmp_path: Path) -> 
 def test_equity_and_returns_give_the_same_board(tmp_path: Path) -> None:
     table = returns(60)
     equity = {name: np.cumprod([1.0, *(1.0 + np.array(values))]).tolist() for name, values in table.items()}
-    read = read_series([write(tmp_path / "equity.csv", equity)], None, ("market", None), 3)
-    direct = read_series([write(tmp_path / "returns.csv", table, dates=False)], None, ("market", None), 3)
+    read = read_series([write(tmp_path / "equity.csv", equity)], None, SideColumns("market"), 3)
+    direct = read_series([write(tmp_path / "returns.csv", table, dates=False)], None, SideColumns("market"), 3)
     assert list(read["agents"]) == list(direct["agents"]) == ["a", "b"]
     for name in ("a", "b"):
         np.testing.assert_allclose(read["agents"][name], direct["agents"][name], rtol=0, atol=1e-15)
@@ -295,7 +295,7 @@ def test_an_invalid_csv_file_is_refused(tmp_path: Path, content: str, wanted: st
     path.write_text(content, encoding="utf-8")
     side = "market" if content.startswith("market") else None
     with pytest.raises(oo.OpenOutcryError, match=wanted):
-        read_series([path], None, (side, None), 1)
+        read_series([path], None, SideColumns(side), 1)
 
 
 def test_invalid_options_are_refused(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """False positive rate and power of all gates together, with fixed seeds.
 
-Returns alone have no trace and are under no suite: `unknown` where every gate passes that they can pass. Every test
-prints its table, which `docs/score.md` shows at full counts.
+Returns alone have no trace and no passive portfolios, and are under no suite: `unknown` where every gate passes that
+they can pass. Every test prints its table, which `docs/score.md` shows at full counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def passing(days: Array, held: Array, windows: list[int], n_draws: int = 199) ->
     board = oo.score(
         agents, periods_per_year=252, windows=windows, benchmark=held, config={"draws": {"replicates": n_draws}}
     )
-    return [each.agent_id for each in board.scores if set(each.reasons) == {"no_suite", "no_trace"}]
+    return [each.agent_id for each in board.scores if set(each.reasons) == {"no_suite", "no_trace", "no_passive"}]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def judged(days: Array, held: Array, n_public: int, lengths: list[int] = LENGTHS
 
 def passes(score: Score) -> bool:
     """Return whether all gates pass that returns alone can pass."""
-    return score.reasons == ("no_trace",)
+    return score.reasons == ("no_passive", "no_trace")
 
 
 def test_hindsight_on_public_windows_is_not_eligible_and_skill_keeps_its_power() -> None:
@@ -155,9 +155,9 @@ def test_a_suite_marks_its_sealed_windows() -> None:
 def test_public_windows_are_reported_and_no_agent_is_eligible_without_a_suite() -> None:
     lengths = [252] * 4
     days, held = days_of(1, 3.0, 3.0, lengths)
-    assert judged(days, held, 4, lengths).reasons == ("no_trace", "public_windows")
-    assert judged(days, held, 0, lengths).reasons == ("no_trace",)
+    assert judged(days, held, 4, lengths).reasons == ("no_passive", "no_trace", "public_windows")
+    assert judged(days, held, 0, lengths).reasons == ("no_passive", "no_trace")
     board = oo.score({"a": days}, periods_per_year=252, windows=lengths, benchmark=held)
-    assert set(board["a"].reasons) == {"no_trace", "no_suite"}
+    assert set(board["a"].reasons) == {"no_passive", "no_trace", "no_suite"}
     assert board["a"].gate("protocol").passed is None
     assert (board["a"].rank, board["a"].sealed) == (1, None)

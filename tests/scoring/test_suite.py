@@ -78,15 +78,30 @@ def call(*words: str | Path, code: int = 0) -> str:
 # The file
 
 
-def test_the_default_suite_has_the_digest_of_its_edition() -> None:
-    suite = Suite.load()
+@pytest.mark.parametrize(
+    ("name", "edition", "scorer_edition", "digest"),
+    [
+        ("default", "2026.2", 2, "372386eaa9aa5761044bb17ccbdcf899b23292f6e4187d41a7946519b7188233"),
+        ("default-2026.1", "2026.1", 1, "0db50571644f0c483d84d152cac4a43ea4067c71072bef9640d459e257d4d7e2"),
+    ],
+)
+def test_the_bundled_suites_have_the_digests_of_their_editions(
+    name: str, edition: str, scorer_edition: int, digest: str
+) -> None:
+    suite = Suite.load(name)
     # A new digest is a new protocol and requires a new edition.
-    assert (suite.edition, suite.digest) == (
-        "2026.1",
-        "0db50571644f0c483d84d152cac4a43ea4067c71072bef9640d459e257d4d7e2",
-    )
+    assert (suite.edition, suite.scorer_edition, suite.digest) == (edition, scorer_edition, digest)
     SCHEMA.validate(DEFAULT)
     SCHEMA.validate(json.loads(suite.to_json()))
+
+
+def test_the_benchmarks_of_a_suite_determine_the_edition_of_its_boards() -> None:
+    first = Suite.from_json(json.dumps({name: value for name, value in DEFAULT.items() if name != "benchmarks"}))
+    assert (first.scorer_edition, first.benchmarks) == (1, ("buy-and-hold", "cash"))
+    assert Suite.load().benchmarks == ("buy-and-hold", "cash", "equal-weight", "passive-mix")
+    for suite in (first, Suite.load()):
+        evaluation = Evaluation(*suite.seal())
+        assert evaluation.config()["edition"] == suite.scorer_edition
 
 
 def test_the_digest_covers_every_field_and_ignores_formatting() -> None:
@@ -130,7 +145,7 @@ def test_the_digest_covers_every_field_and_ignores_formatting() -> None:
         ("costs.fee_bps", -1, "`fee_bps` must be"),
         ("costs.fee", 1, "fields of `costs` must be among fee_bps"),
         ("limits", {"max_gross": "1"}, "max_gross"),
-        ("benchmarks", ["cash"], "`benchmarks` must be ['buy-and-hold', 'cash']; received"),
+        ("benchmarks", ["cash"], "`benchmarks` must be ['buy-and-hold', 'cash'] or ['buy-and-hold', 'cash', 'equal-"),
         ("gates", [], "`gates` must be an object"),
         ("luck_floor.agents", -1, "`luck_floor.agents` must be an integer from 0"),
         ("luck_floor.n", 1, "fields of `luck_floor` must be among agents, seed; received 'n'"),

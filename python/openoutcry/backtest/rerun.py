@@ -5,7 +5,7 @@ A record holds decisions only; weights, costs, events and metrics are recomputed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 
 from openoutcry.agents import Answer, TextAgent
@@ -21,12 +21,17 @@ __all__ = ["rerun"]
 class _RecordedAgent(TextAgent):
     """Return the recorded decisions in order, whatever the observation."""
 
-    def __init__(self, decisions: Sequence[str], faults: Mapping[int, str]) -> None:
+    def __init__(
+        self, decisions: Sequence[str], faults: Mapping[int, str], watch: Callable[[str], None] | None
+    ) -> None:
+        self._watch = watch
         self._answers: Iterator[Answer] = (
             Answer(text, _harness_fault(faults.get(step))) for step, text in enumerate(decisions)
         )
 
     def answer(self, observation: str) -> Answer:
+        if self._watch is not None:
+            self._watch(observation)
         return next(self._answers)
 
 
@@ -35,7 +40,14 @@ def _harness_fault(fault: str | None) -> str | None:
     return None if fault == "malformed" else fault
 
 
-def rerun(record: RunRecord, index: int, dataset: Dataset, fill_key: bytes | str | None = None) -> Run:
+def rerun(
+    record: RunRecord,
+    index: int,
+    dataset: Dataset,
+    fill_key: bytes | str | None = None,
+    *,
+    watch: Callable[[str], None] | None = None,
+) -> Run:
     """Return a run of a record, recomputed from its decisions.
 
     The result is not compared with the record; `replay` does that.
@@ -45,6 +57,7 @@ def rerun(record: RunRecord, index: int, dataset: Dataset, fill_key: bytes | str
         index: Index of the run in the record.
         dataset: The market of that run.
         fill_key: Revealed key of sealed slippage noise.
+        watch: Receives each observation, as JSON, before its recorded decision.
 
     Raises:
         OpenOutcryError: the decisions cannot be run on this market.
@@ -52,7 +65,7 @@ def rerun(record: RunRecord, index: int, dataset: Dataset, fill_key: bytes | str
     header = record.headers[index]
     run = run_backtest(
         dataset,
-        _RecordedAgent(record.decisions[index], record.faults[index]),
+        _RecordedAgent(record.decisions[index], record.faults[index], watch),
         (int(header["window.start"]), int(header["window.end"])),
         CostModel(**{name: float(value) for name, value in _section("costs.", header).items()}),
         _limits(_section("limits.", header)),

@@ -46,7 +46,9 @@ COMMANDS = {
     "replay": Command("replay", "Recompute a record from its decisions and compare every step.", "REPLAY_EXAMPLES"),
     "diff": Command("replay", "Compare two records: setting differences and the first divergence.", "DIFF_EXAMPLES"),
     "report": Command(
-        "report", "Replay a record and write the report of its run.", members={"compare": "report_compare"}
+        "report",
+        "Replay a record and write the report of its run.",
+        members={"compare": "report_compare", "stability": "report_stability", "timing": "report_timing"},
     ),
     "conformance": Command("conformance", "Check that an agent conforms to the contract."),
     "score": Command("score", "Score agents by their records or returns, and rank them."),

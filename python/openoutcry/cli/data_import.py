@@ -17,6 +17,7 @@ from openoutcry.data import file_import, market_warnings
 from openoutcry.data.bar_axis import AXES
 from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.lagged_symbols import lag_warnings
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.market_source import name_of, without_package
 from openoutcry.data.readers.echoed_values import short
@@ -193,5 +194,7 @@ def sentence(dataset: Dataset) -> str:
 def warnings_of(dataset: Dataset, found: Imported | None) -> list[str]:
     """Return the warnings about a market; those of a file are among its notices."""
     if found is not None:
-        return [notice for notice in dataset.notices if market_warnings.is_warning(notice)]
-    return list(market_warnings.warnings_of(dataset._core))
+        known = [notice for notice in dataset.notices if market_warnings.is_warning(notice)]
+    else:
+        known = list(market_warnings.warnings_of(dataset._core))
+    return [*known, *lag_warnings(dataset)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,10 +50,45 @@ def digest_of(path: Path) -> str:
     return sha256_of(path, "a file of returns")
 
 
+@dataclass(frozen=True)
+class SideColumns:
+    """Names of the columns with benchmarks."""
+
+    benchmark: str | None = None
+    cash: str | None = None
+    equal_weight: str | None = None
+    passive: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns that are no agents."""
+        return frozenset(name for _, name in self._by_option())
+
+    def of(self, series: Mapping[str, npt.NDArray[np.float64]]) -> dict[str, Any]:
+        """Return the arguments for `score`.
+
+        Raises:
+            OpenOutcryError: a column is missing.
+        """
+        for option, name in self._by_option():
+            if name not in series:
+                raise refusal("argument_invalid", f"`{option}` must be one of {', '.join(series)}; received {name!r}")
+        one = {"benchmark": self.benchmark, "cash": self.cash, "equal_weight": self.equal_weight}
+        found: dict[str, Any] = {side: None if name is None else series[name] for side, name in one.items()}
+        return found | {"passive": np.array([series[name] for name in self.passive]) if self.passive else None}
+
+    def _by_option(self) -> list[tuple[str, str]]:
+        one = (("--benchmark", self.benchmark), ("--cash", self.cash), ("--equal-weight", self.equal_weight))
+        return [
+            *((option, name) for option, name in one if name is not None),
+            *(("--passive", n) for n in self.passive),
+        ]
+
+
 def read_series(
     paths: Sequence[Path],
     columns: str | None,
-    sides: tuple[str | None, str | None],
+    sides: SideColumns,
     n_windows: int,
     options: ReadOptions = NO_OPTIONS,
     periods_per_year: float | None = None,
@@ -67,7 +102,7 @@ def read_series(
     Args:
         paths: The files.
         columns: `equity` (account values), `returns` or `percent`; None detects it.
-        sides: Columns with buy-and-hold and with cash.
+        sides: Columns with benchmarks.
         n_windows: Number of equal windows.
         options: What a person states about the files.
         periods_per_year: Returns per year; None for those of the dates.
@@ -83,7 +118,7 @@ def read_series(
     questions: list[Question] = []
     for path in paths:
         table = _read(path, options)
-        _check_names(path, [name for name in table.series if name not in sides])
+        _check_names(path, [name for name in table.series if name not in sides.names])
         with asked(questions := [*questions, *table.questions]):
             files.append(_File(path, _as_returns(path, table, columns, periods_per_year)))
         notes += [f"{path.name}: {notice}" for notice in table.notices]
@@ -91,13 +126,9 @@ def read_series(
     series = dict(files[0].table.series)
     for other in files[1:]:
         _check_dates(files[0], other)
-        series |= _new_columns(series, other, sides)
-    found = {}
-    for side, name in zip(("benchmark", "cash"), sides, strict=True):
-        if name is not None and name not in series:
-            raise refusal("argument_invalid", f"`--{side}` must be one of {', '.join(series)}; received {name!r}")
-        found[side] = None if name is None else series[name]
-    agents = {name: values for name, values in series.items() if name not in sides}
+        series |= _new_columns(series, other, sides.names)
+    found = sides.of(series)
+    agents = {name: values for name, values in series.items() if name not in sides.names}
     _check_names(paths[0], list(agents))
     if not agents:
         message = f"'{paths[0]}' must have at least one column of an agent; received {', '.join(series)}"
@@ -178,7 +209,7 @@ def _check_dates(one: _File, other: _File) -> None:
 
 
 def _new_columns(
-    series: dict[str, npt.NDArray[np.float64]], other: _File, sides: tuple[str | None, ...]
+    series: dict[str, npt.NDArray[np.float64]], other: _File, sides: frozenset[str]
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Return the columns of a further file.
 

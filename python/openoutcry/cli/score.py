@@ -18,13 +18,14 @@ from openoutcry import data as bundled
 from openoutcry.cli.board_entries import Entries, read_entries
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.cli.returns_csv import digest_of, read_series
+from openoutcry.cli.returns_csv import SideColumns, digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.readers.return_file import is_return_file
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring.board_notices import gate_notices
 from openoutcry.scoring.scorer import score as score_agents
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
@@ -41,7 +42,7 @@ EXAMPLES = """
 
 `openoutcry score 2024.json 2025.json theirs.json --public-key runner.pub`, runs of one agent in separate files
 
-`openoutcry score returns.csv others.csv --benchmark SPY --windows 8`, one agent per column
+`openoutcry score returns.csv others.csv --benchmark SPY --equal-weight RSP --windows 8`, one agent per column
 
 `openoutcry score --attack`
 
@@ -62,10 +63,22 @@ LEGEND = (
 )
 
 
+COLUMNS = typer.Option(
+    None,
+    "--csv",
+    help="Content of the CSV columns: `equity`, `returns`, or `percent` for 1.2 of 1.2 %.",
+    show_default="detected",
+)
+EQUAL_WEIGHT = typer.Option(
+    None, help="CSV column with all symbols kept at equal parts; without it, that benchmark is unknown."
+)
+PASSIVE = typer.Option(None, help="CSV column with another portfolio that uses no information on returns; repeatable.")
+
+
 @reads_files
 def score(
     files: list[Path] = typer.Argument(None, help="Record files (`.json`, `.jsonl`, optionally `.zst`), or CSV files."),
-    suite: str | None = typer.Option(None, help="Evaluation suite: `default`, or a JSON file."),
+    suite: str | None = typer.Option(None, help="Evaluation suite: `default`, `default-2026.1`, or a JSON file."),
     keys: Path | None = KEYS,
     source: list[str] | None = typer.Option(None, "--data", help="A market that is not bundled; repeatable."),
     public_key: list[str] | None = typer.Option(
@@ -78,14 +91,11 @@ def score(
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report of the board to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the board as JSON, every number with its inputs."),
     attack: bool = typer.Option(False, "--attack", help="Run the attacks on the scorer instead."),
-    columns: str | None = typer.Option(
-        None,
-        "--csv",
-        help="Content of the CSV columns: `equity`, `returns`, or `percent` for 1.2 of 1.2 %.",
-        show_default="detected",
-    ),
+    columns: str | None = COLUMNS,
     benchmark: str | None = typer.Option(None, help="CSV column with buy-and-hold."),
     cash: str | None = typer.Option(None, help="CSV column with cash; default: cash earns nothing."),
+    equal_weight: str | None = EQUAL_WEIGHT,
+    passive: list[str] | None = PASSIVE,
     windows: int = typer.Option(5, min=1, help="Number of equal windows to split a CSV into."),
     reading: Reading = NOTHING_STATED,
 ) -> None:
@@ -99,7 +109,8 @@ def score(
     config = {"originals": original} if original else None
     if any(map(is_return_file, files)):
         _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
-        result = _of_returns(files, (columns, (benchmark, cash), windows), reading, n_trials=trials, config=config)
+        sides = SideColumns(benchmark, cash, equal_weight, tuple(passive or ()))
+        result = _of_returns(files, (columns, sides, windows), reading, n_trials=trials, config=config)
     else:
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
@@ -128,7 +139,7 @@ class _Result:
 
 def _of_returns(
     files: Sequence[Path],
-    stated: tuple[str | None, tuple[str | None, str | None], int],
+    stated: tuple[str | None, SideColumns, int],
     reading: Reading,
     **settings: Any,
 ) -> _Result:
@@ -229,6 +240,7 @@ def _as_json(result: _Result) -> str:
         suite = {"name": protocol.name, "edition": protocol.edition, "digest": protocol.digest}
     # `board.text` is the scorer's JSON, unchanged.
     extra = f'"tables":{json.dumps(result.tables)},"notes":{json.dumps(result.entries.notes)}'
+    extra += f',"scorer_edition":{result.board.edition}'
     extra += f',"caveats":{json.dumps(result.board.caveats)}'
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'
 
@@ -259,8 +271,10 @@ def _show(result: _Result, report: Path | None) -> None:
         console.print(board.power["sentence"], highlight=False)
     for note in result.entries.notes:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
-    for caveat in board.caveats:
+    for caveat in (*board.caveats, *gate_notices(board)):
         console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
+    benchmarks = ", ".join(result.board.tests)
+    console.print(f"scorer edition {result.board.edition}: {benchmarks} decide", style="dim", highlight=False)
     if result.evaluation is None:
         _show_tables(console, result)
     else:

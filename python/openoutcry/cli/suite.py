@@ -38,7 +38,7 @@ from openoutcry.untrusted.terminal import echo, echo_json
 
 app = typer.Typer(help="Show, seal and run evaluation suites.", no_args_is_help=True, rich_markup_mode="markdown")
 
-SUITE = typer.Argument(DEFAULT, help="`default`, or a JSON file.")
+SUITE = typer.Argument(DEFAULT, help="`default`, `default-2026.1`, or a JSON file.")
 KEYS = typer.Option(
     None, "--keys", help="Key file of the sealed scenarios, written by `suite seal`; `-` reads standard input."
 )
@@ -93,6 +93,8 @@ def show(
     console = Console()
     console.print(f"{plain(suite.name)} {plain(suite.edition)}", style="bold", highlight=False)
     console.print(f"digest {suite.digest}", style="dim", highlight=False)
+    decide = f"scorer edition {suite.scorer_edition}: {', '.join(suite.benchmarks)} decide"
+    console.print(decide, style="dim", highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in ("market", "type", "windows"):
         table.add_column(head)

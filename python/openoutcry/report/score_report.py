@@ -13,14 +13,14 @@ from openoutcry.report.pages.score_page import render_scores
 from openoutcry.report.run_report import versions
 from openoutcry.report.views.run_view import Provenance
 from openoutcry.report.views.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
+from openoutcry.scoring.board_notices import gate_notices
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
-from openoutcry.scoring.verdict import Board, Gate, Score
+from openoutcry.scoring.verdict import BENCHMARKS, Board, Gate, Score, field_of
 
 __all__ = ["provenance_of", "view_of", "write_score_report"]
 
 _QUANTILES = {"min": 0.0, "p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
-_SIDES = {"buy-and-hold": "buy_and_hold", "cash": "cash"}
 _DEFLATED = {"sharpe": "sharpe_bar", "sigma": "sigma_sr"}
 _PLAIN = ("mean", "sharpe", "standard_error", "p_value", "sign_flip", "romano_wolf", "false_discovery")
 
@@ -61,10 +61,11 @@ def view_of(board: Board, suite: Suite | Evaluation | None = None) -> ScoreView:
     markets = _markets(board, suite)
     tests = []
     for name, results in board.tests.items():
-        reason = board.undefined.get(f"tests_{_SIDES[name]}", "")
+        reason = board.undefined.get(f"tests_{field_of(name)}", "")
         tests.append(FieldTest(name, results or {}, reason))
     n_runs = max((score.n_windows * score.n_seeds for score in board.scores), default=0)
     size = f"{len(board.scores)} agents, {n_runs} runs each" if n_runs else f"{len(board.scores)} agents"
+    size += f"; scorer edition {board.edition}"
     return ScoreView(
         title="Scores" if protocol is None else f"Scores: {protocol.name} {protocol.edition}",
         protocol=f"No suite; {size}"
@@ -131,7 +132,7 @@ def _notices(board: Board) -> list[str]:
         notices.append("returns without decisions cannot be recomputed, so they are never eligible")
     if board.luck_floor is None:
         notices.append("no null agents: the distribution of results without skill is not shown")
-    return notices
+    return [*notices, *gate_notices(board)]
 
 
 def _markets(board: Board, suite: Suite | Evaluation | None) -> Markets:
@@ -234,7 +235,7 @@ def _side(side: Mapping[str, Any]) -> ScoreSide:
 
 def _window(window: Mapping[str, Any], markets: Markets) -> ScoreWindow:
     why: Mapping[str, str] = window.get("undefined", {})
-    keys = {name: f"z_{key}" for name, key in _SIDES.items()}
+    keys = {name: f"z_{field_of(name)}" for name in BENCHMARKS if f"z_{field_of(name)}" in window}
     return ScoreWindow(
         market=markets[window["dataset"] or ""],
         first=window["first"] or "",

@@ -7,10 +7,8 @@ never eligible, because the decisions behind them cannot be verified. `docs/scor
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,14 +16,15 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, checked_text
-from openoutcry.data.bar_counts import is_count
-from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.return_dates import caveats_of, check_cash, dates_of, periods_of, score_run
-from openoutcry.scoring.return_values import check_not_prices, doubts_of, numbers
+from openoutcry.scoring.market_caveats import market_caveats
+from openoutcry.scoring.return_benchmarks import Sides
+from openoutcry.scoring.return_dates import caveats_of, dates_of, periods_of, score_run
+from openoutcry.scoring.return_submissions import returns_of, submit_returns
+from openoutcry.scoring.return_values import doubts_of
 from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
@@ -40,6 +39,9 @@ __all__ = [
     "submit",
     "submit_returns",
 ]
+
+EDITION = 2
+"""Current edition of the scorer, for boards without another one in the suite or the configuration."""
 
 Array = npt.NDArray[np.float64]
 Agents = RunRecord | Submission | Iterable[RunRecord | Submission] | Mapping[str, Any] | npt.ArrayLike
@@ -71,6 +73,8 @@ def score(
     windows: Sequence[int] | None = None,
     benchmark: npt.ArrayLike | None = None,
     cash: npt.ArrayLike | None = None,
+    equal_weight: npt.ArrayLike | None = None,
+    passive: npt.ArrayLike | None = None,
     dates: Sequence[str] = (),
     periods_per_year: float | None = None,
     n_trials: int = 0,
@@ -90,6 +94,10 @@ def score(
         windows: Days of each window of returns; None is one window, which is too few to be eligible.
         benchmark: Buy-and-hold returns on the same days, shape `(n_days,)`.
         cash: Cash returns on the same days, shape `(n_days,)`; None is 0.
+        equal_weight: Returns of all symbols kept at equal parts, shape `(n_days,)`. Without them, the gate `benchmark`
+            is unknown.
+        passive: Returns of other portfolios that use no information on returns, shape `(n_days,)` or
+            `(n_portfolios, n_days)`, such as inverse volatility. Without them, the passive mix is unknown.
         dates: Date of each return; the board names its windows by them. By default the index of a pandas series.
         periods_per_year: Bars per year of returns; by default those that `dates` show. Required without dates. A
             number that contradicts the dates is in `caveats` of the board.
@@ -102,7 +110,8 @@ def score(
     Raises:
         OpenOutcryError: a record differs from its replay, or an argument is invalid.
     """
-    dates = dates_of(dates, _series(agents, luck_floor) | {"benchmark": benchmark, "cash": cash})
+    sides = Sides(benchmark, cash, equal_weight, passive)
+    dates = dates_of(dates, _series(agents, luck_floor) | vars(sides))
     wanted_costs, wanted_limits = suite.rules() if suite is not None else (None, None)
     terms = _Terms(
         markets=_markets(dataset, suite),
@@ -110,20 +119,13 @@ def score(
         limits=limits or wanted_limits,
         lookback=suite.lookback() if suite is not None else None,
         windows=windows,
-        benchmark=benchmark,
-        cash=cash,
+        sides=sides,
         dates=dates,
         periods_per_year=periods_per_year,
     )
     submissions = _submissions(agents, terms)
     floor = [] if luck_floor is None or _is_empty(luck_floor) else _submissions(luck_floor, terms)
-    settings = dict(suite.config()) if suite is not None else {}
-    for name, value in (config or {}).items():
-        both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
-        settings[name] = {**settings[name], **value} if both else value
-    if n_trials:
-        counted = {**settings.get("trials", {}), "n_trials": checked_integer("n_trials", n_trials, 0, 2**63 - 1)}
-        settings["trials"] = counted
+    settings = _settings(suite, config, n_trials)
     if trusted := list(trusted_keys):
         settings.setdefault("originals", sorted(_signed(agents, trusted)))
     if floor:
@@ -136,6 +138,22 @@ def score(
     return Board.from_json(native.score_field([*submissions, *floor], config_json), caveats)
 
 
+def _settings(suite: Suite | None, config: Mapping[str, Any] | None, n_trials: int) -> dict[str, Any]:
+    """Return the settings of suite and configuration.
+
+    They are of the current edition if neither states it.
+    """
+    settings = dict(suite.config()) if suite is not None else {}
+    for name, value in (config or {}).items():
+        both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
+        settings[name] = {**settings[name], **value} if both else value
+    settings.setdefault("edition", EDITION)
+    if n_trials:
+        counted = {**settings.get("trials", {}), "n_trials": checked_integer("n_trials", n_trials, 0, 2**63 - 1)}
+        settings["trials"] = counted
+    return settings
+
+
 @dataclass(frozen=True)
 class _Terms:
     markets: list[Dataset]
@@ -143,8 +161,7 @@ class _Terms:
     limits: Limits | None
     lookback: int | None
     windows: Sequence[int] | None
-    benchmark: npt.ArrayLike | None
-    cash: npt.ArrayLike | None
+    sides: Sides
     dates: Sequence[str]
     periods_per_year: float | None
 
@@ -159,12 +176,8 @@ def _markets(dataset: Dataset | Iterable[Dataset] | None, suite: Suite | None) -
 
 
 def _caveats(terms: _Terms) -> tuple[str, ...]:
-    """Return the caveats of the bars per year of returns or a market."""
-    notices = [(market.name, notice) for market in terms.markets for notice in market.notices]
-    of_markets = [
-        f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS) or is_count(notice)
-    ]
-    return *caveats_of(terms.dates, terms.periods_per_year), *of_markets
+    """Return the caveats of the bars per year of returns or a market, and of stale prices."""
+    return *caveats_of(terms.dates, terms.periods_per_year), *market_caveats(terms.markets)
 
 
 def _doubts(agents: Any, terms: _Terms) -> tuple[str, ...]:
@@ -228,10 +241,9 @@ def _submission(agent: RunRecord | Submission, terms: _Terms) -> Submission:
 def _named(name: Any, agent: Any, terms: _Terms) -> Submission:
     if _is_submittable(agent):
         return _submission(agent, terms)
-    return _returns_of(
-        checked_text("agent_id", name), agent, terms.windows, (terms.benchmark, terms.cash), terms.dates,
-        terms.periods_per_year,
-    )  # fmt: skip
+    return returns_of(
+        checked_text("agent_id", name), agent, terms.windows, terms.sides, terms.dates, terms.periods_per_year
+    )
 
 
 def submit(
@@ -311,88 +323,3 @@ def capacity(
         else:
             high = middle
     return low, ""
-
-
-def submit_returns(
-    agent_id: str,
-    returns: npt.ArrayLike,
-    *,
-    windows: Sequence[int] | None = None,
-    benchmark: npt.ArrayLike | None = None,
-    cash: npt.ArrayLike | None = None,
-    periods_per_year: float | None = None,
-    in_sample_trials: int = 0,
-    dates: Sequence[str] = (),
-) -> Submission:
-    """Return a submission of returns without a record.
-
-    Args:
-        agent_id: Name of the agent.
-        returns: Simple returns, shape `(n_days,)`, or `(n_seeds, n_days)` for several seeds.
-        windows: Days of each window; None is one window.
-        benchmark: Buy-and-hold returns, shape `(n_days,)`.
-        cash: Cash returns, shape `(n_days,)`; None is 0.
-        periods_per_year: Bars per year; by default those that `dates` show. Required without dates.
-        in_sample_trials: Trials declared by the author of the agent.
-        dates: Date of each return; by default the index of a pandas series.
-
-    Raises:
-        OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
-
-    Warns:
-        UserWarning: bars per year contradict the dates by a factor above 1.5, or bars are missing.
-    """
-    dates = dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
-    submission = _returns_of(agent_id, returns, windows, (benchmark, cash), dates, periods_per_year, in_sample_trials)
-    doubts = doubts_of({agent_id: returns}, periods_of(dates, periods_per_year))
-    for caveat in (*caveats_of(dates, periods_per_year), *doubts):
-        warnings.warn(native.readable_text(f"{agent_id}: {caveat}"), stacklevel=2)
-    return submission
-
-
-def _returns_of(
-    agent_id: str,
-    returns: npt.ArrayLike,
-    windows: Sequence[int] | None,
-    sides: tuple[npt.ArrayLike | None, npt.ArrayLike | None],
-    dates: Sequence[str],
-    periods_per_year: float | None,
-    in_sample_trials: int = 0,
-) -> Submission:
-    table = np.atleast_2d(numbers("returns", returns, (1, 2)))
-    check_not_prices("returns", table)
-    n_days = table.shape[1]
-    lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]
-    if sum(lengths) != n_days or not n_days:
-        raise refusal(
-            "argument_invalid",
-            f"`windows` must be positive lengths with a sum of {n_days} days; received {lengths}",
-        )
-    held, idle = (
-        None if values is None else _daily(name, values, n_days)
-        for name, values in (("benchmark", sides[0]), ("cash", sides[1]))
-    )
-    if len(dates) not in (0, n_days):
-        raise refusal("shape_mismatch", f"`dates` must have one date per return, {n_days}; received {len(dates)}")
-    if held is not None:
-        check_not_prices("benchmark", held)
-    runs = []
-    for end, length in zip(accumulate(lengths), lengths, strict=True):
-        days = slice(end - length, end)
-        both = None if held is None else (held[days], np.zeros(length) if idle is None else idle[days])
-        rate = None if idle is None else idle[days]
-        named = list(map(str, dates[days]))
-        for seed, row in enumerate(table):
-            runs.append((days.start, end + 1, seed, np.ascontiguousarray(row[days]), both, rate, named))
-    trials = checked_integer("in_sample_trials", in_sample_trials, 0, 2**53 - 1)
-    periods = periods_of(dates, periods_per_year)
-    if idle is not None:
-        check_cash(idle, periods)
-    return Submission.of_returns(agent_id, runs, periods_per_year=periods, in_sample_trials=trials)
-
-
-def _daily(name: str, values: Any, n_days: int) -> Array:
-    series = numbers(name, values, (1,))
-    if len(series) != n_days:
-        raise refusal("shape_mismatch", f"`{name}` must have one return per day, {n_days}; received {len(series)}")
-    return series

@@ -27,6 +27,9 @@ from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
 DEFAULT = "default"
 """Name of the suite that ships with the package."""
 
+BUNDLED = (DEFAULT, "default-2026.1")
+"""Names of the suites that ship with the package, the current edition first."""
+
 IMPLIED = "by its records"
 """Edition of a suite inferred from records, where the agents chose windows, costs and limits."""
 
@@ -34,8 +37,10 @@ T = TypeVar("T")
 
 _VERSION = "1.0"
 _DOMAIN = b"openoutcry/suite/1\n"
-# The scorer supports exactly these, so a file that names others is refused.
-_BENCHMARKS = ["buy-and-hold", "cash"]
+# The scorer supports exactly these, each under one of its editions. A file without benchmarks is of the first, so that
+# its digest stands.
+_EDITIONS = {("buy-and-hold", "cash"): 1, ("buy-and-hold", "cash", "equal-weight", "passive-mix"): 2}
+_FIRST, BENCHMARKS = _EDITIONS
 _MOST = 2**53 - 1
 
 
@@ -83,6 +88,7 @@ class Suite:
         draws: Resampling settings that override the scorer's defaults.
         n_luck: Number of random agents (null agents) on every board.
         luck_seed: Seed of their decisions.
+        benchmarks: Benchmarks that every agent must beat; they determine the edition of the scorer.
     """
 
     name: str
@@ -96,16 +102,19 @@ class Suite:
     draws: Mapping[str, Any]
     n_luck: int
     luck_seed: int
+    benchmarks: tuple[str, ...] = _FIRST
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] = DEFAULT) -> Suite:
-        """Load a suite from a JSON file, or the bundled suite `default`.
+        """Load a suite from a JSON file, or a bundled suite.
+
+        Bundled are `default` and its first edition, `default-2026.1`.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the file cannot be read, or is not a valid suite.
         """
-        if source == DEFAULT:
-            return cls.from_json(resources.files(__package__).joinpath("suites/default.json").read_text("utf-8"))
+        if source in BUNDLED:
+            return cls.from_json(resources.files(__package__).joinpath(f"suites/{source}.json").read_text("utf-8"))
         try:
             content = read_text(source, DOCUMENT_BYTES, "a suite")
         except (OSError, UnicodeDecodeError) as error:
@@ -141,7 +150,7 @@ class Suite:
             "lookback": self.lookback,
             "costs": self.costs.to_dict(),
             "limits": {name: None if value == inf else value for name, value in self.limits.to_dict().items()},
-            "benchmarks": _BENCHMARKS,
+            "benchmarks": list(self.benchmarks),
             "gates": dict(self.gates),
             "draws": dict(self.draws),
             "luck_floor": {"agents": self.n_luck, "seed": self.luck_seed},
@@ -151,6 +160,11 @@ class Suite:
     def digest(self) -> str:
         """SHA-256 of a domain prefix and the canonical JSON, in hexadecimal."""
         return hashlib.sha256(_DOMAIN + self.to_json().encode()).hexdigest()
+
+    @property
+    def scorer_edition(self) -> int:
+        """Edition of the scorer that has the benchmarks."""
+        return _EDITIONS[self.benchmarks]
 
     @property
     def is_sealed(self) -> bool:
@@ -191,8 +205,9 @@ def _suite(cls: type[Suite], fields: Any) -> Suite:
     _check_object("a suite", fields, required, optional)
     if fields["suite_version"] != _VERSION:
         raise _refused("`suite_version`", f"{_VERSION!r}", fields["suite_version"])
-    if fields.get("benchmarks", _BENCHMARKS) != _BENCHMARKS:
-        raise _refused("`benchmarks`", f"{_BENCHMARKS}", fields["benchmarks"])
+    benchmarks = fields.get("benchmarks", list(_FIRST))
+    if benchmarks not in map(list, _EDITIONS):
+        raise _refused("`benchmarks`", " or ".join(str(list(known)) for known in _EDITIONS), benchmarks)
     # A suite of this edition is scored as no suite.
     if fields["edition"] == IMPLIED:
         raise _refused("`edition`", "another text than the one reserved for suites inferred from records", IMPLIED)
@@ -209,6 +224,7 @@ def _suite(cls: type[Suite], fields: Any) -> Suite:
         draws=_scorer_settings("draws", fields.get("draws", {})),
         n_luck=_checked(lambda: checked_integer("luck_floor.agents", floor.get("agents", 200), 0, 100_000)),
         luck_seed=_checked(lambda: checked_integer("luck_floor.seed", floor.get("seed", 0), 0, _MOST)),
+        benchmarks=tuple(benchmarks),
     )
 
 

@@ -31,7 +31,7 @@ from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring.evaluation_journal import Journal, journal_of
 from openoutcry.scoring.started_agents import started_agent
-from openoutcry.scoring.suite import IMPLIED, Market, Suite
+from openoutcry.scoring.suite import BENCHMARKS, IMPLIED, Market, Suite
 from openoutcry.scoring.suite_runner import OnFault, SuiteRunner, SuiteWindow
 
 # Mean holding period of a null agent, in bars.
@@ -88,6 +88,7 @@ class Evaluation:
         A suite inferred from records requires no windows, because the agents chose them.
         """
         config: dict[str, Any] = {"seeds": [str(seed) for seed in self.suite.seeds]}
+        config["edition"] = self.suite.scorer_edition
         if self.suite.edition != IMPLIED:
             windows = [
                 {"dataset": at.dataset.fingerprint, "start": at.start, "end": at.end, "sealed": at.sealed}
@@ -206,13 +207,14 @@ class Evaluation:
             native.run_agent(window.dataset._core, native.Baseline(name), self._settings(window)).returns
             for name in ("buy-and-hold", "hold-cash")
         )
+        passive = native.passive_returns(window.dataset._core, self._settings(window))
         days = slice(window.start + 1, window.end)
         rates = window.dataset.risk_free
         free = None if rates is None else rates[days]
         dates = window.dataset.dates[days]
 
         def of(returns: npt.NDArray[np.float64]) -> Submission:
-            run = (window.start, window.end, self.suite.seeds[0], returns, (held, idle), free, dates)
+            run = (window.start, window.end, self.suite.seeds[0], returns, (held, idle, passive), free, dates)
             return Submission.of_returns(
                 "luck",
                 [run],
@@ -268,6 +270,7 @@ def suite_of(records: Sequence[RunRecord]) -> Suite:
         "edition": "1",
         "markets": markets,
         "seeds": seeds,
+        "benchmarks": list(BENCHMARKS),
     }
     inferred = Suite.from_json(json.dumps(fields | rules | {"lookback": int(terms["lookback"])}))
     # `Suite.from_json` refuses this edition.

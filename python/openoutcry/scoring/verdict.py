@@ -13,6 +13,14 @@ from typing import Any
 
 from openoutcry.errors import refusal
 
+BENCHMARKS = ("buy-and-hold", "cash", "equal-weight", "passive-mix")
+"""Benchmarks of the current edition of the scorer; the first edition has the first two."""
+
+
+def field_of(benchmark: str) -> str:
+    """Return the name of a benchmark as a part of a field of JSON."""
+    return benchmark.replace("-", "_")
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -52,7 +60,7 @@ class Score:
             public windows.
         rank: Rank, 1 for the best; the agents of a band share a rank.
         z: Standard errors of the Sharpe ratio above SR0, the expected best of all trials without skill. The median
-            seed, against the stricter benchmark; on only the sealed windows if the suite has both kinds.
+            seed, against the strictest benchmark; on only the sealed windows if the suite has both kinds.
         seed_z: The same for each seed.
         above_luck: Share of the null agents with a lower `z`.
         copy_of: Another agent with the same return series, unless this agent is known to be the original.
@@ -66,7 +74,7 @@ class Score:
         declared: Trials declared by the author of the agent.
         trials: Number of trials and the spread of their Sharpe ratios.
         metrics: Metrics of the mean return series of all seeds.
-        sides: Against buy-and-hold and cash: deflated Sharpe ratio with its inputs, errors, tests.
+        sides: Against each benchmark of the edition: deflated Sharpe ratio with its inputs, errors, tests.
         markets: Annual alpha, and beta, on each market.
         windows: Results of each window.
         pass_k: Probability that k of k seeds pass, and whether all do.
@@ -164,7 +172,9 @@ class Board:
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
-        caveats: Bars per year that contradict the dates of returns or of a market, or dates with missing bars.
+        edition: Edition of the scorer, which defines the benchmarks and gates; see `docs/score.md`.
+        caveats: Bars per year that contradict the dates of returns or of a market, dates with missing bars, and
+            symbols with returns that follow those of another symbol.
     """
 
     scores: tuple[Score, ...]
@@ -177,18 +187,21 @@ class Board:
     undefined: dict[str, str] = field(repr=False)
     text: str = field(repr=False)
     caveats: tuple[str, ...] = ()
+    edition: int = 1
 
     @classmethod
     def from_json(cls, board: str, caveats: tuple[str, ...] = ()) -> Board:
         """Return the board of the scorer's JSON."""
         fields = json.loads(board)
+        benchmarks = [name for name in BENCHMARKS if f"tests_{field_of(name)}" in fields]
         return cls(
             scores=tuple(map(Score.of, fields["scores"])),
             bands=tuple(map(tuple, fields["bands"])),
-            tests={"buy-and-hold": fields["tests_buy_and_hold"], "cash": fields["tests_cash"]},
+            tests={name: fields[f"tests_{field_of(name)}"] for name in benchmarks},
             undefined=fields.get("undefined", {}),
             text=board,
             caveats=caveats,
+            edition=fields.get("edition", 1),
             **{name: fields[name] for name in ("power", "separation", "luck_floor", "overfit")},
         )
 

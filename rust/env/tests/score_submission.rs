@@ -84,7 +84,10 @@ fn a_larger_capital_pays_more_for_the_same_weights_and_no_capital_is_refused() {
     let at = |capital| submit_at(&[&data], &record, &Terms::default(), capital).unwrap();
     let here = replay_submission(&data, &record, COSTS).unwrap();
     let same = at(COSTS.capital).unwrap();
-    assert_eq!((&same.runs[0].returns, &same.runs[0].benchmarks), (&here.runs[0].returns, &here.runs[0].benchmarks));
+    let (same_held, here_held) = (same.runs[0].benchmarks.as_ref().unwrap(), here.runs[0].benchmarks.as_ref().unwrap());
+    assert_eq!((&same.runs[0].returns, &same_held.cash), (&here.runs[0].returns, &here_held.cash));
+    assert_eq!(same_held.buy_and_hold, here_held.buy_and_hold);
+    assert_eq!((same_held.passive.len(), here_held.passive.len()), (0, 6));
     assert!(same.runs[0].trace.is_none());
     let total = |capital| at(capital).unwrap().runs[0].returns.iter().sum::<f64>();
     assert!(total(1e6) > total(1e8) && total(1e8) > total(1e10));

@@ -100,6 +100,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::capture_weights, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
+    module.add_function(wrap_pyfunction!(run::passive_returns, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_tables, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;

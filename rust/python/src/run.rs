@@ -159,6 +159,22 @@ pub(crate) fn run_weights(
     Ok(Run { dataset: dataset.clone(), core, settings })
 }
 
+/// Return the returns of the passive portfolios of a market.
+///
+/// The first has equal parts of all symbols on every bar, at the costs of the settings. The others trade
+/// without costs: the same, and, every 21 bars, equal parts, one over volatility, one over variance, and minimum
+/// variance.
+#[pyfunction]
+pub(crate) fn passive_returns<'py>(
+    py: Python<'py>,
+    dataset: &Dataset,
+    settings: Settings,
+) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
+    let backtest = settings.backtest(dataset)?;
+    let passive = py.detach(|| backtest.passive()).map_err(to_py)?;
+    Ok(passive.into_iter().map(|returns| PyArray1::from_vec(py, returns)).collect())
+}
+
 /// Run tables of target weights, each as `run_weights` does.
 ///
 /// Return the runs before the first fault, and the fault.

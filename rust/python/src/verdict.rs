@@ -17,8 +17,11 @@ type Series<'py> = PyReadonlyArray1<'py, f64>;
 
 /// A bare run of Python.
 ///
-/// First and last bar, fill seed, returns, buy-and-hold with cash, risk-free returns, and dates.
-type Given<'py> = (usize, usize, u64, Series<'py>, Option<(Series<'py>, Series<'py>)>, Option<Series<'py>>, Vec<Text>);
+/// First and last bar, fill seed, returns, benchmarks, risk-free returns, and dates.
+type Given<'py> = (usize, usize, u64, Series<'py>, Option<GivenBenchmarks<'py>>, Option<Series<'py>>, Vec<Text>);
+
+/// Buy-and-hold, cash, and passive portfolios with equal parts first.
+type GivenBenchmarks<'py> = (Series<'py>, Series<'py>, Vec<Series<'py>>);
 
 /// The facts of an agent that a scorer uses.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
@@ -80,7 +83,8 @@ impl Submission {
 
     /// Return the submission of bare returns.
     ///
-    /// Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
+    /// Each run is its window, fill seed, returns, those of buy-and-hold, cash and passive portfolios, risk-free
+    /// returns, and dates.
     #[staticmethod]
     #[pyo3(signature = (agent_id, runs, *, periods_per_year, in_sample_trials=0, dataset=None, dataset_name=None))]
     fn of_returns(
@@ -105,7 +109,11 @@ impl Submission {
             returns: list(&returns),
             risk_free: risk_free.as_ref().map(list),
             terminated_at: None,
-            benchmarks: benchmarks.map(|(held, cash)| Benchmarks { buy_and_hold: list(&held), cash: list(&cash) }),
+            benchmarks: benchmarks.map(|(held, cash, passive)| Benchmarks {
+                buy_and_hold: list(&held),
+                cash: list(&cash),
+                passive: passive.iter().map(list).collect(),
+            }),
             trace: None,
         };
         let runs = runs.into_iter().map(run).collect();

@@ -11,12 +11,24 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from openoutcry.arguments import checked_integer, seed_of
-from openoutcry.audits.score_attacks import forged_records, luck_as_skill, rule_breaking
+from openoutcry.audits.score_attacks import (
+    false_prices,
+    field_gaming,
+    forged_records,
+    luck_as_skill,
+    rule_breaking,
+)
 from openoutcry.audits.score_attacks.attack_result import Attack, Outcome, Plan, tally
 
 __all__ = ["ATTACKS", "Attack", "Outcome", "Plan", "run_attacks", "table"]
 
-ATTACKS: tuple[Plan, ...] = (*luck_as_skill.PLANS, *rule_breaking.PLANS, *forged_records.PLANS)
+ATTACKS: tuple[Plan, ...] = (
+    *luck_as_skill.PLANS,
+    *rule_breaking.PLANS,
+    *forged_records.PLANS,
+    *false_prices.PLANS,
+    *field_gaming.PLANS,
+)
 """Every attack, and the honest agents that must be eligible."""
 
 _LUCK_RATIO = 10

@@ -24,6 +24,7 @@ from openoutcry.audits.score_attacks.attack_markets import (
 from openoutcry.audits.score_attacks.attack_result import LEVEL, Outcome, Plan
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring import skill
 from openoutcry.scoring.scorer import score
 from openoutcry.scoring.verdict import Score
 
@@ -197,6 +198,37 @@ def _levered(random: np.random.Generator) -> Outcome:
     return _outcome(at, weights, p < LEVEL, p)
 
 
+def _rebalanced(random: np.random.Generator) -> Outcome:
+    """Keep volatile symbols at equal parts, which drift apart in buy-and-hold."""
+    moves = np.clip(0.0015 + 0.06 * random.standard_normal((8 * YEAR, 20)), -0.9, None)
+    at = stage(random, n_windows=8, moves=moves)
+    weights = np.full((at.dataset.n_bars, at.dataset.n_symbols), np.nan)
+    weights[::5] = 1.0 / at.dataset.n_symbols
+    return _against_held(at, weights)
+
+
+def _by_risk(random: np.random.Generator) -> Outcome:
+    """Keep symbols of unequal risk and equal drift by their past variance."""
+    risk = 0.04 * np.exp(0.4 * random.standard_normal(20))
+    moves = np.clip(0.0015 + risk * random.standard_normal((8 * YEAR, 20)), -0.9, None)
+    at = stage(random, n_windows=8, moves=moves)
+    weights = np.full((at.dataset.n_bars, at.dataset.n_symbols), np.nan)
+    for day in range(0, at.dataset.n_bars, 10):
+        parts = 1.0 / np.maximum(moves[max(day - 120, 0) : day].var(axis=0), 1e-9) if day >= 20 else np.ones(20)
+        weights[day] = parts / parts.sum()
+    return _against_held(at, weights)
+
+
+def _against_held(at: Stage, weights: Table) -> Outcome:
+    """Return the outcome of weights, naively by alpha over buy-and-hold alone."""
+    bought = np.full_like(weights, np.nan)
+    for start, _ in at.windows:
+        bought[start] = 1.0 / at.dataset.n_symbols
+    own, held = at.net(weights)[0], at.net(bought)[0]
+    p = naive_scorers.p_value(skill.regress(own, held).active)
+    return _outcome(at, weights, p < LEVEL, p)
+
+
 def _bond(_: np.random.Generator) -> Outcome:
     """Hold one bond of a market with a known bill rate."""
     bonds = data.load("us-treasury")
@@ -234,6 +266,10 @@ PLANS = (
     Plan("tail-risk", "sells insurance at its fair price", "share of days won", _tail, is_luck=True),
     Plan("levered-market", "holds the market at 1.9 of NAV while it rises", "p of a t-test against the market",
          _levered, is_luck=True),
+    Plan("rebalanced-market", "keeps 20 symbols at equal parts, without skill", "p of alpha against buy-and-hold",
+         _rebalanced, is_luck=True),
+    Plan("risk-weighted-market", "keeps parts of one over past variance, without skill",
+         "p of alpha against buy-and-hold", _by_risk, is_luck=True),
     Plan("two-year-bond", "holds the two-year bond, one of six, for 27 years", "Sharpe ratio", _bond,
          is_fixed=True),
     Plan("crowd", "adds volatile agents to the board to lower an honest one",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, in_words, show, write
@@ -66,15 +67,18 @@ def verdict_line(row: ScoreRow) -> str:
     return f"{verdict}: {reasons}" if reasons else verdict
 
 
-def window_heads(windows: Sequence[ScoreWindow]) -> str:
-    """Return one column heading per window: market and years, or index and days."""
+def window_heads(windows: Sequence[ScoreWindow], *, dated: bool = True) -> str:
+    """Return one column heading per window: market and years, or index and days.
+
+    With `dated`, the dates are in a title.
+    """
     heads = []
     for place, window in enumerate(windows, 1):
         first, last = window.first[:4], window.last[:4]
         years = first if first == last else f"{first}\u2013{last}"
         label = f"{escape(window.market)}<br>" if window.market else ""
         label += escape(years or f"{place}: {plural(window.n_days, 'day')}")
-        span = attribute("title", f"{window.first} .. {window.last}") if years else ""
+        span = attribute("title", f"{window.first} .. {window.last}") if years and dated else ""
         heads.append(f'<th scope="col"{span}>{label}</th>')
     return "".join(heads)
 
@@ -121,20 +125,47 @@ def _bound(value: float, unit: str) -> str:
 
 
 def _sides(row: ScoreRow, notes: Footnotes) -> str:
+    known = {name: metric for name, metric in SIDE.items() if any(name in side.values for side in row.sides)}
+    grid = [[show(name, side.values, side.reasons, notes, SIDE) for side in row.sides] for name in known]
     body = []
-    for name, metric in SIDE.items():
-        if not any(name in side.values for side in row.sides):
-            continue
-        cells = "".join(f"<td>{show(name, side.values, side.reasons, notes, SIDE)}</td>" for side in row.sides)
+    for (name, metric), cells in zip(known.items(), _merged(grid), strict=True):
         kind = ' class="input"' if name in INPUTS else ""
         body.append(f'<tr{kind}><th scope="row">{escape(metric.label)}</th>{cells}</tr>')
     head = "".join(f'<th scope="col">Over {escape(side.name)}</th>' for side in row.sides)
     table = (
-        '<table class="skill sides"><caption><span>Each gate uses the worse benchmark; inputs of the DSR are indented.'
+        '<table class="skill sides"><caption><span>Each gate uses the worst benchmark; inputs of the DSR are indented.'
         f'</span></caption><thead><tr><th scope="col">Number</th>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
     )
     return scroll(table, f"{row.name} against each benchmark")
+
+
+def _height(grid: Sequence[Sequence[str]], column: int) -> int:
+    """Return the number of first rows with the same cell in a column."""
+    rows = takewhile(lambda row: row[column] == grid[0][column] and len(set(row)) > 1, grid)
+    return sum(1 for _ in rows)
+
+
+def _merged(grid: Sequence[Sequence[str]]) -> list[str]:
+    """Return the cells of each row; what several cells share is one cell.
+
+    A row with one number, such as the number of trials, is one cell, and so are numbers below each other that are
+    undefined for one reason.
+    """
+    rows = []
+    for place, row in enumerate(grid):
+        if len(row) > 1 and len(set(row)) == 1:
+            rows.append(f'<td colspan="{len(row)}">{row[0]}</td>')
+            continue
+        cells = []
+        for column, cell in enumerate(row):
+            is_undefined = DASH in cell
+            if is_undefined and place and grid[place - 1][column] == cell and len(set(grid[place - 1])) > 1:
+                continue
+            height = _height(grid[place:], column) if is_undefined else 1
+            cells.append(f'<td rowspan="{height}">{cell}</td>' if height > 1 else f"<td>{cell}</td>")
+        rows.append("".join(cells))
+    return rows
 
 
 def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
@@ -161,7 +192,10 @@ def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
 def _windows(row: ScoreRow, notes: Footnotes) -> str:
     body = []
     for name in row.windows[0].z if row.windows else ():
-        cells = "".join(shaded_z(w.z.get(name)) for w in row.windows)
+        known = [w.z.get(name) for w in row.windows]
+        cells = "".join(map(shaded_z, known))
+        if all(z is None for z in known):
+            cells = f'<td class="undefined" colspan="{len(known)}">{DASH}</td>'
         # A reason shared by many windows is noted once, in the row heading.
         reasons = dict.fromkeys(w.reasons.get(name, "undefined") for w in row.windows if w.z.get(name) is None)
         marks = "".join(map(notes.mark, map(in_words, reasons)))
@@ -171,7 +205,7 @@ def _windows(row: ScoreRow, notes: Footnotes) -> str:
         body.append(f'<tr><th scope="row">{METRICS[name].label}</th>{cells}</tr>')
     cells = "".join(f"<td>{w.n_passed} of {w.n_seeds}</td>" for w in row.windows)
     body.append(f'<tr><th scope="row">Seeds that pass</th>{cells}</tr>')
-    head = f'<tr><th scope="col">Window</th>{window_heads(row.windows)}</tr>'
+    head = f'<tr><th scope="col">Window</th>{window_heads(row.windows, dated=False)}</tr>'
     return (
         '<table class="months strip"><caption class="hidden">Every window</caption>'
         f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"

@@ -26,7 +26,7 @@ SIDE: dict[str, Metric] = {
     "z": Metric(
         "z",
         "ratio",
-        "standard errors of the Sharpe ratio above SR0; agents rank by it, on the stricter benchmark, and on the "
+        "standard errors of the Sharpe ratio above SR0; agents rank by it, on the strictest benchmark, and on the "
         "sealed windows only if the suite has sealed and public windows",
     ),
     **{name: SKILL[name] for name in _SIDE},
@@ -107,6 +107,9 @@ GATES: dict[str, GateLabel] = {
     "romano_wolf": GateLabel("Romano-Wolf p-value", "probability", "below"),
     "window_below": GateLabel("Lowest p-value of a window below the benchmark", "probability", "at least"),
     "window_wins": GateLabel("Windows above the benchmark", "count", "at least"),
+    "pooled_windows": GateLabel("Windows that are judged together", "count", "at least"),
+    "without_best": GateLabel("Excess without the best window, in standard errors", "ratio", "at least"),
+    "delay": GateLabel("Annual Sharpe ratio lost by a delay of one bar", "ratio", "at most"),
     "sealed": GateLabel("Gates failed on only the sealed windows", "count", "at most"),
     "pass_k": GateLabel("Probability that all seeds pass", "probability", "at least"),
 }

@@ -193,7 +193,7 @@ def _strip(rows: Sequence[ScoreRow]) -> str:
         body.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(cells)}</tr>')
     head = f'<tr><th scope="col">Agent</th>{window_heads(list(columns.values()))}</tr>'
     return (
-        '<table class="months strip"><caption><span>z of each window over the stricter benchmark; blue is above,'
+        '<table class="months strip"><caption><span>z of each window over the strictest benchmark; blue is above,'
         f" orange below. {DASH} is undefined; the section of the agent has the reason.</span></caption>"
         f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
     )

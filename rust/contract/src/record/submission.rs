@@ -110,6 +110,10 @@ pub struct Benchmarks {
     pub buy_and_hold: Vec<f64>,
     /// Cash only.
     pub cash: Vec<f64>,
+    /// Portfolios that use no information on returns.
+    ///
+    /// The first keeps all listed symbols at equal parts; the others are mixed. Empty if unknown.
+    pub passive: Vec<Vec<f64>>,
 }
 
 impl SubmittedRun {

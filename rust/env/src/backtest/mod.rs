@@ -2,5 +2,6 @@
 //!
 //! Imports `agents` and `episode`.
 
+mod passive_portfolios;
 pub(crate) mod run;
 pub(crate) mod run_backtest;

@@ -51,7 +51,7 @@ pub fn submit(
 
 /// Replays a record and returns the submission of its weights at another capital.
 ///
-/// Returns and benchmarks have `capital` at NAV 1. There is no trace.
+/// Returns and benchmarks have `capital` at NAV 1. There is no trace, and there are no passive portfolios.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ pub fn submit_at(
         let costs = CostModel { capital, ..*rules.costs() };
         let rules = Rules::new(costs, *rules.limits(), rules.fill_key()).expect("a capital that was checked");
         let market = Backtest { rules, ..market };
-        submitted(&market, trajectory, &market.run_orders(tally.run.orders)?)
+        submitted(&market, trajectory, &market.run_orders(tally.run.orders)?, Vec::new())
     };
     submit_by(markets, trajectory, resized).map(Ok)
 }
@@ -150,7 +150,7 @@ pub fn submit_run(
         stated,
         nav: run.nav.clone(),
     };
-    Ok(SubmittedRun { trace: Some(trace), ..submitted(&market, trajectory, &run)? })
+    Ok(SubmittedRun { trace: Some(trace), ..submitted(&market, trajectory, &run, market.passive()?)? })
 }
 
 /// Replays run `index` of a record and returns it with its market.
@@ -179,7 +179,12 @@ fn replayed<'a>(
 }
 
 /// Returns the submission of a run on a market, without a trace.
-fn submitted(market: &Backtest<'_>, trajectory: &RunTrajectory, run: &Run) -> Result<SubmittedRun, ReplayError> {
+fn submitted(
+    market: &Backtest<'_>,
+    trajectory: &RunTrajectory,
+    run: &Run,
+    passive: Vec<Vec<f64>>,
+) -> Result<SubmittedRun, ReplayError> {
     let (header, data) = (&trajectory.header, market.data);
     let bars = header.window.start..header.window.end;
     Ok(SubmittedRun {
@@ -192,7 +197,7 @@ fn submitted(market: &Backtest<'_>, trajectory: &RunTrajectory, run: &Run) -> Re
         returns: run.returns(),
         risk_free: data.risk_free().map(|rates| rates[bars.start + 1..bars.end].to_vec()),
         terminated_at: run.terminated_at,
-        benchmarks: Some(benchmarks(market)?),
+        benchmarks: Some(benchmarks(market, passive)?),
         trace: None,
     })
 }
@@ -218,11 +223,12 @@ fn faults_of(trajectory: &RunTrajectory) -> BTreeMap<String, u64> {
     counts
 }
 
-fn benchmarks(market: &Backtest<'_>) -> Result<Benchmarks, StepError> {
+fn benchmarks(market: &Backtest<'_>, passive: Vec<Vec<f64>>) -> Result<Benchmarks, StepError> {
     let orders = market.window.n_decisions() * market.data.n_symbols();
     Ok(Benchmarks {
         buy_and_hold: market.run(&mut BuyAndHold::default())?.returns(),
         cash: market.run_orders(vec![f64::NAN; orders])?.returns(),
+        passive,
     })
 }
 

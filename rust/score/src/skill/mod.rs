@@ -10,6 +10,7 @@ mod deflated_sharpe;
 mod effective_trials;
 mod hierarchical_clustering;
 mod min_track_record;
+mod passive_mix;
 pub mod power;
 mod rolling_sharpe;
 
@@ -19,4 +20,5 @@ pub use cost_sensitivity::{at_cost, break_even_bps};
 pub use deflated_sharpe::{Deflated, Selection, deflate, expected_max, probabilistic_sharpe, z_score};
 pub use effective_trials::{MAX_CLUSTERED, Trials, trials};
 pub use min_track_record::{min_backtest_years, min_track_record};
+pub use passive_mix::unexplained;
 pub use rolling_sharpe::{Decay, decay, rolling_error, rolling_sharpe, worst};

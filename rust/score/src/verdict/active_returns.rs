@@ -1,15 +1,16 @@
-//! Active returns: returns over the benchmarks cash and buy-and-hold.
+//! Active returns: returns over the benchmarks of an edition.
 
 use std::ops::Range;
 
 use openoutcry_contract::SubmittedRun;
 use openoutcry_contract::record::Digest;
 
+use super::Edition;
 use super::elapsed_days::days_of;
 use super::reason::{Known, Unknown};
 use super::window_runs::Tracks;
 use crate::error::Undefined;
-use crate::skill::regress;
+use crate::skill::{regress, unexplained};
 
 /// The regression on one market; alpha is annual.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,23 +29,51 @@ pub struct Market {
     pub beta: Known,
 }
 
-/// The active returns of a track over both benchmarks, per day.
+/// The active returns of a track over each benchmark, per day.
+///
+/// Those over a portfolio are the excess over cash less the part that the portfolio explains, including alpha.
 #[derive(Clone, Debug)]
 pub(super) struct Active {
-    /// Excess over cash less beta times that of buy-and-hold, including alpha.
+    /// Over buy-and-hold.
     pub held: Known<Vec<f64>>,
     /// Excess over cash.
     pub cash: Vec<f64>,
-    /// The regression on each market.
+    /// Over equal parts that are kept, and over the best passive mix.
+    ///
+    /// Absent in the first edition.
+    pub passive: Option<[Known<Vec<f64>>; 2]>,
+    /// The regression on buy-and-hold of each market.
     pub markets: Vec<Market>,
 }
 
 impl Active {
-    /// Returns both series by name.
-    pub(super) fn sides(&self) -> [(&'static str, Known<&[f64]>); 2] {
-        let held = self.held.as_deref().map_err(|unknown| *unknown);
-        [("buy-and-hold", held), ("cash", Ok(&self.cash))]
+    /// Returns each series by the name of its benchmark.
+    pub(super) fn sides(&self) -> Vec<(&'static str, Known<&[f64]>)> {
+        let mut sides = vec![("buy-and-hold", borrowed(&self.held)), ("cash", Ok(&self.cash[..]))];
+        if let Some([equal, mix]) = &self.passive {
+            sides.extend([("equal-weight", borrowed(equal)), ("passive-mix", borrowed(mix))]);
+        }
+        sides
     }
+
+    /// Returns the series over the benchmark with the least that is unexplained.
+    ///
+    /// The passive mix, or buy-and-hold in the first edition.
+    pub(super) fn strictest(&self) -> (usize, Known<&[f64]>) {
+        match &self.passive {
+            Some([_, mix]) => (3, borrowed(mix)),
+            None => (0, borrowed(&self.held)),
+        }
+    }
+
+    /// Returns the strictest series, or that over cash if it is unknown.
+    pub(super) fn own(&self) -> &[f64] {
+        self.strictest().1.unwrap_or(&self.cash)
+    }
+}
+
+fn borrowed(series: &Known<Vec<f64>>) -> Known<&[f64]> {
+    series.as_deref().map_err(|unknown| *unknown)
 }
 
 /// Returns the return of cash.
@@ -57,39 +86,86 @@ fn cash_of(run: &SubmittedRun) -> Vec<f64> {
     best.cloned().unwrap_or_else(|| vec![0.0; run.returns.len()])
 }
 
-/// Returns the active returns of a series over both benchmarks.
+/// Returns the active returns of a series over the benchmarks of an edition.
 ///
-/// Beta is estimated on each market separately, over all its windows.
-pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64]) -> Active {
+/// Slopes are estimated on each market separately, over all its windows.
+pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64], edition: Edition) -> Active {
     let cash = tracks.series(seed, |run| Some(cash_of(run))).unwrap_or_default();
     let over = |series: &[f64]| -> Vec<f64> { series.iter().zip(&cash).map(|(r, cash)| r - cash).collect() };
     let excess = over(returns);
     let of_held = |run: &SubmittedRun| run.benchmarks.as_ref().map(|each| each.buy_and_hold.clone());
-    let Some(benchmark) = tracks.series(seed, of_held) else {
-        return Active { held: Err(Unknown::NoBenchmark), cash: excess, markets: Vec::new() };
+    let benchmark = tracks.series(seed, of_held).map(|held| over(&held));
+    let (held, markets) = match &benchmark {
+        Some(benchmark) => over_held(tracks, &excess, benchmark)
+            .map_or_else(|undefined| (Err(undefined.into()), Vec::new()), |(held, markets)| (Ok(held), markets)),
+        None => (Err(Unknown::NoBenchmark), Vec::new()),
     };
-    let benchmark = over(&benchmark);
+    let passive = (edition > Edition::First).then(|| {
+        let portfolios: Vec<Vec<f64>> = passive(tracks, seed).iter().map(|series| over(series)).collect();
+        over_passive(tracks, &excess, benchmark.as_deref(), &portfolios)
+    });
+    Active { held, cash: excess, passive, markets }
+}
+
+/// Returns the returns of the passive portfolios that every run has.
+///
+/// Equal parts are the first.
+fn passive(tracks: &Tracks<'_>, seed: Option<usize>) -> Vec<Vec<f64>> {
+    let of = |place: usize| {
+        let portfolio = |run: &SubmittedRun| run.benchmarks.as_ref()?.passive.get(place).cloned();
+        tracks.series(seed, portfolio)
+    };
+    (0..).map_while(of).collect()
+}
+
+/// Returns the active returns over buy-and-hold, and the regression on each market.
+fn over_held(tracks: &Tracks<'_>, excess: &[f64], benchmark: &[f64]) -> Result<(Vec<f64>, Vec<Market>), Undefined> {
     let (mut held, mut markets) = (Vec::with_capacity(excess.len()), Vec::new());
     for (windows, days) in markets_of(tracks) {
         let of_market = &tracks.windows[windows];
-        match fit(&excess[days.clone()], &benchmark[days.clone()]) {
-            Ok((active, fitted)) => {
-                let first = &of_market[0];
-                let year = first.runs[0].periods_per_year;
-                markets.push(Market {
-                    dataset: first.key.dataset,
-                    name: first.runs[0].dataset_name.clone(),
-                    n_days: days_of(of_market.iter().map(|window| window.runs[0])),
-                    alpha: fitted.0 * year,
-                    alpha_error: fitted.1.map(|error| error * year),
-                    beta: fitted.2,
-                });
-                held.extend(active);
-            }
-            Err(undefined) => return Active { held: Err(undefined.into()), cash: excess, markets: Vec::new() },
-        }
+        let (active, fitted) = fit(&excess[days.clone()], &benchmark[days])?;
+        let first = &of_market[0];
+        let year = first.runs[0].periods_per_year;
+        markets.push(Market {
+            dataset: first.key.dataset,
+            name: first.runs[0].dataset_name.clone(),
+            n_days: days_of(of_market.iter().map(|window| window.runs[0])),
+            alpha: fitted.0 * year,
+            alpha_error: fitted.1.map(|error| error * year),
+            beta: fitted.2,
+        });
+        held.extend(active);
     }
-    Active { held: Ok(held), cash: excess, markets }
+    Ok((held, markets))
+}
+
+/// Returns the active returns over equal parts, and over the best passive mix.
+///
+/// The mix has buy-and-hold and the portfolios after equal parts. It is unknown without such portfolios: a benchmark is
+/// never left out.
+fn over_passive(
+    tracks: &Tracks<'_>,
+    excess: &[f64],
+    held: Option<&[f64]>,
+    portfolios: &[Vec<f64>],
+) -> [Known<Vec<f64>>; 2] {
+    let rest = |on: &[&[f64]]| -> Known<Vec<f64>> {
+        let mut active = Vec::with_capacity(excess.len());
+        for (_, days) in markets_of(tracks) {
+            let on: Vec<&[f64]> = on.iter().map(|series| &series[days.clone()]).collect();
+            active.extend(unexplained(&excess[days], &on)?);
+        }
+        Ok(active)
+    };
+    let equal = portfolios.first().ok_or(Unknown::NoPassive).and_then(|equal| rest(&[equal]));
+    let mix = match held {
+        Some(held) if portfolios.len() > 1 => {
+            let others = portfolios[1..].iter().map(|series| &series[..]);
+            rest(&std::iter::once(held).chain(others).collect::<Vec<_>>())
+        }
+        _ => Err(Unknown::NoPassive),
+    };
+    [equal, mix]
 }
 
 /// Alpha, its standard error and beta, per day.

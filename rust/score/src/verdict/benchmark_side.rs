@@ -40,21 +40,9 @@ pub struct Side {
 }
 
 /// Results of an agent in tests of the field, per benchmark.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct InField {
-    pub alone: [Known; 2],
-    pub romano_wolf: [Known; 2],
-    pub false_discovery: [Known; 2],
-}
-
-impl InField {
-    /// Sets the results for one benchmark: alone, Romano-Wolf, and false discovery.
-    pub(super) fn set(&mut self, side: usize, value: Known<[f64; 3]>) {
-        self.alone[side] = value.map(|[alone, _, _]| alone);
-        self.romano_wolf[side] = value.map(|[_, stepped, _]| stepped);
-        self.false_discovery[side] = value.map(|[_, _, rate]| rate);
-    }
-}
+///
+/// Each has the p-value of the agent alone, that of Romano and Wolf, and the one for false discovery.
+pub(super) type InField = Vec<Known<[f64; 3]>>;
 
 /// Returns the results of an agent against each benchmark.
 pub(super) fn sides(
@@ -62,13 +50,13 @@ pub(super) fn sides(
     seed: usize,
     config: &ScoreConfig,
     selection: &Selection,
-    in_field: &InField,
+    in_field: &[Known<[f64; 3]>],
 ) -> Vec<Side> {
     let lengths = agent.tracks.lengths();
     let year = agent.tracks.periods_per_year;
     let mut sides = Vec::new();
-    let both = agent.average.sides().into_iter().zip(agent.seeds[seed].sides());
-    for (place, ((name, average), (_, typical))) in both.enumerate() {
+    let each = agent.average.sides().into_iter().zip(agent.seeds[seed].sides());
+    for (((name, average), (_, typical)), tested) in each.zip(in_field) {
         let moments = typical.and_then(|series| Ok(Moments::of(series)?));
         sides.push(Side {
             name,
@@ -78,13 +66,13 @@ pub(super) fn sides(
             standard_error: typical.and_then(|series| Ok(sharpe_standard_error(series, year)?)),
             hac: typical.and_then(|series| Ok(hac(series, year, default_lags(series.len()))?)),
             min_track_record: moments.and_then(|of| Ok(min_track_record(&of, 0.0, 1.0 - config.gates.level)?)),
-            alone: in_field.alone[place],
+            alone: tested.map(|[alone, _, _]| alone),
             sign_flip: average.ok().and_then(|series| {
                 let panel = Panel::new(series, 1, &lengths).ok()?;
                 sign_flip(&panel, &config.draws.draws())
             }),
-            romano_wolf: in_field.romano_wolf[place],
-            false_discovery: in_field.false_discovery[place],
+            romano_wolf: tested.map(|[_, stepped, _]| stepped),
+            false_discovery: tested.map(|[_, _, rate]| rate),
         });
     }
     sides

@@ -2,7 +2,7 @@ use openoutcry_contract::SubmittedRun;
 use openoutcry_contract::record::Digest;
 
 use super::active_returns::Market;
-use super::benchmark_side::{InField, Side, sides};
+use super::benchmark_side::{Side, sides};
 use super::deflated_ratio::{dsr_of, seed_ratios};
 use super::diagnostics::Diagnostics;
 use super::field_agents::Agent;
@@ -38,7 +38,7 @@ pub struct CompositeScore {
     pub rank: Option<usize>,
     /// Ranking value: standard errors above the expected maximum of the trials.
     ///
-    /// Of the typical seed and the lower of both benchmarks; of the sealed windows only, if there are others too.
+    /// Of the typical seed and the lowest of all benchmarks; of the sealed windows only, if there are others too.
     pub z: Known,
     /// Ranking value of each seed; the typical seed is the lower median.
     pub seed_z: Vec<Known>,
@@ -58,7 +58,7 @@ pub struct CompositeScore {
     pub selection: Selection,
     /// Each of [`METRICS`], averaged over seeds.
     pub metrics: Vec<(&'static str, Statistic)>,
-    /// Results against buy-and-hold and cash.
+    /// Results against each benchmark of the edition.
     pub sides: Vec<Side>,
     /// The regression on each market.
     pub markets: Vec<Market>,
@@ -88,14 +88,16 @@ pub(super) fn score(
     agent: &Agent<'_>,
     config: &ScoreConfig,
     selection: &Selection,
-    in_field: &InField,
+    in_field: &[Known<[f64; 3]>],
 ) -> CompositeScore {
     let (seed_z, seed) = seed_ratios(agent, selection);
     let sides = sides(agent, seed, config, selection, in_field);
     let windows = test_windows(agent, &config.gates);
     let process = Process::of(&agent.tracks);
     let dsr = dsr_of(&agent.seeds[seed], selection);
-    let found = Findings { process: &process, sides: &sides, windows: &windows, dsr };
+    let diagnostics = Diagnostics::of(agent, config, selection);
+    let delay = diagnostics.delay;
+    let found = Findings { process: &process, sides: &sides, windows: &windows, dsr, delay };
     let gates = gates(agent, config, &found);
     let (verdict, reasons) = verdict(&gates);
     CompositeScore {
@@ -123,7 +125,7 @@ pub(super) fn score(
         windows: windows.windows,
         pass_k: windows.pass_k,
         process,
-        diagnostics: Diagnostics::of(agent, config, selection),
+        diagnostics,
     }
 }
 

@@ -28,8 +28,8 @@ fn least(track: &Active, selection: &Selection) -> Known<Deflated> {
                 let other = deflated(series, selection)?;
                 found = Some(found.filter(|each| each.z <= other.z).unwrap_or(other));
             }
-            // Bare returns have only cash as benchmark; the benchmark gate reports it.
-            Err(Unknown::NoBenchmark) => {}
+            // Bare returns may have only cash as benchmark; the benchmark gate reports it.
+            Err(unknown) if unknown.is_absent() => {}
             Err(unknown) => return Err(unknown),
         }
     }

@@ -1,9 +1,10 @@
-//! Diagnostics of a score, which do not affect the verdict.
+//! Diagnostics of a score, which do not affect the verdict, and the dependence on execution without delay.
 
 use openoutcry_contract::{SubmittedRun, Trace};
 
 use super::active_returns::active;
 use super::deflated_ratio::dsr_of;
+use super::execution_delay::ExecutionDelay;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Gates, ScoreConfig};
@@ -24,6 +25,8 @@ const N_BINS: usize = 10;
 pub struct Diagnostics {
     /// Sharpe ratio over cash of the same decisions with a delay of one bar.
     pub delayed_sharpe: Known,
+    /// Active ratios with and without that delay, under editions that judge them.
+    pub delay: Option<ExecutionDelay>,
     /// Deflated ratio at the common cost of the configuration.
     pub dsr_at_common_cost: Known,
     /// Cost in bps of turnover at which the mean return is 0.
@@ -41,7 +44,8 @@ pub struct Diagnostics {
 impl Diagnostics {
     pub(super) fn of(agent: &Agent<'_>, config: &ScoreConfig, selection: &Selection) -> Self {
         Self {
-            delayed_sharpe: delayed(agent),
+            delayed_sharpe: delayed(agent, config),
+            delay: ExecutionDelay::under(agent, config),
             dsr_at_common_cost: at_common_cost(agent, config, selection),
             break_even_bps: break_even(agent),
             capacity: agent.submission.capacity.ok_or(Unknown::NotMeasured),
@@ -52,19 +56,14 @@ impl Diagnostics {
     }
 }
 
-/// Returns active returns averaged over seeds: over buy-and-hold, else over cash.
-fn own<'a>(agent: &'a Agent<'_>) -> &'a [f64] {
-    agent.average.held.as_deref().unwrap_or(&agent.average.cash)
-}
-
 fn traced<'a>(agent: &'a Agent<'_>, of: impl Fn(&SubmittedRun, &Trace) -> Vec<f64> + 'a) -> Known<Vec<f64>> {
     let series = agent.tracks.series(None, |run| run.trace.as_ref().map(|trace| of(run, trace)));
     series.ok_or(Unknown::NoTrace)
 }
 
-fn delayed(agent: &Agent<'_>) -> Known {
+fn delayed(agent: &Agent<'_>, config: &ScoreConfig) -> Known {
     let late = traced(agent, |_, trace| trace.delayed.clone())?;
-    Ok(sharpe(&active(&agent.tracks, None, &late).cash, agent.tracks.periods_per_year)?)
+    Ok(sharpe(&active(&agent.tracks, None, &late, config.edition).cash, agent.tracks.periods_per_year)?)
 }
 
 /// Returns trading costs per bar, over NAV.
@@ -79,7 +78,7 @@ fn cost_of(agent: &Agent<'_>) -> Known<Vec<f64>> {
 fn at_common_cost(agent: &Agent<'_>, config: &ScoreConfig, selection: &Selection) -> Known {
     let (cost, turnover) = (cost_of(agent)?, traced(agent, |_, trace| trace.turnover.clone())?);
     let returns = at_cost(&agent.returns, &cost, &turnover, config.gates.common_cost_bps)?;
-    dsr_of(&active(&agent.tracks, None, &returns), selection)
+    dsr_of(&active(&agent.tracks, None, &returns, config.edition), selection)
 }
 
 fn break_even(agent: &Agent<'_>) -> Known {
@@ -88,7 +87,7 @@ fn break_even(agent: &Agent<'_>) -> Known {
 }
 
 fn rolling(agent: &Agent<'_>, gates: &Gates) -> Known {
-    let series = own(agent);
+    let series = agent.average.own();
     let mut ratios: Vec<Statistic> = Vec::new();
     for (from, to) in crate::bootstrap::edges(&agent.tracks.lengths()) {
         if to - from >= gates.rolling_bars {
@@ -101,7 +100,7 @@ fn rolling(agent: &Agent<'_>, gates: &Gates) -> Known {
 fn decayed(agent: &Agent<'_>, n_in_sample: usize) -> Known<Decay> {
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     let (mut market, mut place) = (None, 0);
-    let series = own(agent);
+    let series = agent.average.own();
     for (window, (from, to)) in agent.tracks.windows.iter().zip(crate::bootstrap::edges(&agent.tracks.lengths())) {
         place = if market == Some(window.key.dataset) { place + 1 } else { 0 };
         market = Some(window.key.dataset);

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use openoutcry_contract::{Submission, SubmittedRun, Trace};
 
 use super::active_returns::{Active, active};
+use super::reason::Known;
 use super::score_config::SuiteWindow;
 use super::window_runs::{Tracks, fill_text, key_of};
-use super::{ScoreConfig, ScoreError, WindowKey};
+use super::{Edition, ScoreConfig, ScoreError, WindowKey};
 use crate::is_riskless;
 
 /// Correlation above which two tracks are the same.
@@ -34,9 +35,8 @@ pub(super) struct Agent<'a> {
 impl Agent<'_> {
     /// Returns whether tests of the field include this agent.
     pub(super) fn is_in_field(&self) -> bool {
-        let varies = |series: &Vec<f64>| !is_riskless(series);
-        let held = self.average.held.as_ref().map_or(true, varies);
-        self.n_missing == 0 && self.represented_by.is_none() && held && varies(&self.average.cash)
+        let varies = |(_, series): (_, Known<&[f64]>)| series.map_or(true, |series| !is_riskless(series));
+        self.n_missing == 0 && self.represented_by.is_none() && self.average.sides().into_iter().all(varies)
     }
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Agents<'a> {
 /// Returns an error for an invalid submission, a duplicate name, or different rules.
 pub(super) fn prepare<'a>(submissions: &'a [Submission], config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
     check_names(submissions)?;
-    let agents = submissions.iter().map(|each| agent(each, |_| true)).collect::<Result<Vec<_>, _>>()?;
+    let agents = submissions.iter().map(|each| agent(each, |_| true, config.edition)).collect::<Result<Vec<_>, _>>()?;
     check_rules(submissions)?;
     parted(agents, config)
 }
@@ -72,7 +72,7 @@ pub(super) fn restricted<'a>(submissions: &'a [Submission], config: &ScoreConfig
     let windows: BTreeSet<WindowKey> = config.windows.iter().map(SuiteWindow::key).collect();
     let is_in = |run: &SubmittedRun| windows.contains(&key_of(run));
     let some = submissions.iter().filter(|each| each.runs.iter().any(is_in));
-    parted(some.map(|each| agent(each, is_in)).collect::<Result<Vec<_>, _>>()?, config)
+    parted(some.map(|each| agent(each, is_in, config.edition)).collect::<Result<Vec<_>, _>>()?, config)
 }
 
 /// Returns agents with missing windows and copies, and the luck floor.
@@ -104,11 +104,16 @@ fn counted<'a>(mut agents: Vec<Agent<'a>>, config: &ScoreConfig) -> Result<Vec<A
     Ok(agents)
 }
 
-fn agent(submission: &Submission, is_in: impl Fn(&SubmittedRun) -> bool) -> Result<Agent<'_>, ScoreError> {
+fn agent(
+    submission: &Submission,
+    is_in: impl Fn(&SubmittedRun) -> bool,
+    edition: Edition,
+) -> Result<Agent<'_>, ScoreError> {
     let tracks = Tracks::new(submission, is_in)?;
     let returns = tracks.returns(None);
-    let average = active(&tracks, None, &returns);
-    let seeds = (0..tracks.n_seeds()).map(|seed| active(&tracks, Some(seed), &tracks.returns(Some(seed)))).collect();
+    let average = active(&tracks, None, &returns, edition);
+    let seeds =
+        (0..tracks.n_seeds()).map(|seed| active(&tracks, Some(seed), &tracks.returns(Some(seed)), edition)).collect();
     Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None, represented_by: None })
 }
 

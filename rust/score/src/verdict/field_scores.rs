@@ -2,6 +2,7 @@ use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun, Window};
 
 use super::composite_score::CompositeScore;
+use super::execution_delay::warn;
 use super::field_agents::{Agent, prepare};
 use super::gates::Verdict;
 use super::joint_scores::{JointScores, on_panel, panel_of, selection};
@@ -9,7 +10,7 @@ use super::luck_floor::luck_floor;
 use super::ranking::{Separation, rank};
 use super::reason::{Known, Reason, Unknown};
 use super::sealed_windows::seal;
-use super::{LuckFloor, ScoreConfig, ScoreError};
+use super::{Edition, LuckFloor, ScoreConfig, ScoreError};
 
 use crate::skill::power::{Board, Power, power};
 use crate::{FieldTests, Overfit, TestError, overfit};
@@ -20,12 +21,14 @@ const DAILY: f64 = 252.0;
 /// The scores of a field of agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
+    /// Edition of the scorer.
+    pub edition: Edition,
     /// Sorted by rank, unranked agents last; without the luck floor.
     pub scores: Vec<CompositeScore>,
     /// Names of the agents of each tie band, best first.
     pub bands: Vec<Vec<String>>,
-    /// Tests of the field over buy-and-hold and over cash.
-    pub tests: [Known<FieldTests>; 2],
+    /// Tests of the field over each benchmark of the edition, by name.
+    pub tests: Vec<(&'static str, Known<FieldTests>)>,
     /// Probability of backtest overfitting; advisory.
     pub overfit: Known<Overfit>,
     /// Statistical power of the comparison.
@@ -88,6 +91,7 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     if !config.windows.is_empty() && config.windows.iter().all(|window| !window.sealed) {
         scored.scores.iter_mut().for_each(|score| score.reasons.push(Reason::PublicWindows));
     }
+    warn(&mut scored.scores);
     let mut scores = scored.scores.clone();
     // Comparisons use the sealed windows, if there are any.
     let (on, value, config) = match &alone {
@@ -101,6 +105,7 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     let name = |member: &usize| by[*member].submission.agent_id.clone();
     let bands: Vec<Vec<String>> = bands.iter().map(|band| band.iter().map(name).collect()).collect();
     Ok(Field {
+        edition: config.edition,
         overfit: overfitted(by, &value.members, config)?,
         power: seen(by, &value.members, config),
         tests: value.tests.clone(),
@@ -136,7 +141,9 @@ fn ordered(mut scores: Vec<CompositeScore>) -> Vec<CompositeScore> {
 }
 
 fn overfitted(agents: &[Agent<'_>], members: &[usize], config: &ScoreConfig) -> Result<Known<Overfit>, ScoreError> {
-    let side = usize::from(agents.iter().any(|agent| agent.average.held.is_err()));
+    let (side, _) = agents.first().map_or((1, Err(Unknown::NotInField)), |agent| agent.average.strictest());
+    // Over cash only, if one of them lacks the other benchmark.
+    let side = if agents.iter().any(|agent| agent.average.strictest().1.is_err()) { 1 } else { side };
     if panel_of(agents, members, side).0.len() < 2 {
         return Ok(Err(Unknown::NotInField));
     }

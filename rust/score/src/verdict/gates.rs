@@ -1,7 +1,9 @@
 use openoutcry_contract::record::FaultKind;
 
 use super::benchmark_side::Side;
+use super::execution_delay::ExecutionDelay;
 use super::field_agents::Agent;
+use super::pooled_windows::{are_pooled, pooled_gates};
 use super::process::Process;
 use super::reason::{Known, Reason, Unknown};
 use super::score_config::{Gates, PassMode, ScoreConfig};
@@ -65,7 +67,7 @@ impl Gate {
         Self { slug, passed, value, bound: Some(bound), reason }
     }
 
-    fn at_least(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
+    pub(super) fn at_least(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
         Self::on(slug, value, bound, |value| value >= bound, reason)
     }
 
@@ -74,7 +76,7 @@ impl Gate {
     }
 
     /// Returns this gate with another reason if it is unknown.
-    fn unknown_for(self, reason: Reason) -> Self {
+    pub(super) fn unknown_for(self, reason: Reason) -> Self {
         if self.passed.is_none() { Self { reason: Some(reason), ..self } } else { self }
     }
 }
@@ -86,6 +88,8 @@ pub(super) struct Findings<'a> {
     pub windows: &'a WindowTests,
     /// Deflated Sharpe ratio, for the benchmark with the lower one.
     pub dsr: Known,
+    /// Dependence on execution without delay, under editions that judge it.
+    pub delay: Option<ExecutionDelay>,
 }
 
 /// Returns every gate of an agent.
@@ -95,14 +99,16 @@ pub(super) fn gates(agent: &Agent<'_>, config: &ScoreConfig, found: &Findings<'_
     all.push(protocol(config.windows.len()));
     all.extend(process_gates(found.process, gates));
     all.extend(floor_gates(agent, gates));
-    all.extend(skill_gates(gates, found));
+    all.extend(skill_gates(agent, gates, found));
+    all.extend(found.delay.map(|delay| delay.gate(gates)));
     all
 }
 
 /// Returns the gates on the amount of data.
 fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
     let count = |n: usize| Ok(n as f64);
-    let benchmark = f64::from(u8::from(agent.average.held.is_ok()));
+    let absent = agent.average.sides().into_iter().find_map(|(_, series)| series.err());
+    let why = if absent == Some(Unknown::NoPassive) { Reason::NoPassive } else { Reason::NoBenchmark };
     let copies = usize::from(agent.copy_of.is_some());
     vec![
         Gate::at_least("days", count(agent.tracks.n_days()), MIN_DAYS as f64, Reason::Insufficient),
@@ -111,9 +117,9 @@ fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
         Gate::at_most("windows_present", count(agent.n_missing), 0.0, Reason::WindowsMissing),
         Gate::at_most("original", count(copies), 0.0, Reason::Copy),
         Gate {
-            passed: agent.average.held.is_ok().then_some(true),
-            reason: agent.average.held.is_err().then_some(Reason::NoBenchmark),
-            ..Gate::at_least("benchmark", Ok(benchmark), 1.0, Reason::NoBenchmark)
+            passed: absent.is_none().then_some(true),
+            reason: absent.is_some().then_some(why),
+            ..Gate::at_least("benchmark", count(usize::from(absent.is_none())), 1.0, why)
         },
     ]
 }
@@ -157,8 +163,11 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
     let held = agent.tracks.series(None, |run| run.benchmarks.as_ref().map(|each| each.buy_and_hold.clone()));
     let floor = held.and_then(|held| volatility(&held, year).ok());
     let bound = gates.min_volatility.max(gates.min_volatility_share * floor.unwrap_or(0.0));
-    let earned = agent.average.held.as_deref().unwrap_or(&agent.average.cash);
-    let alpha: Known = mean(earned).map(|alpha| (alpha * year).abs()).map_err(Into::into);
+    let annual = |earned: &[f64]| -> Known { Ok((mean(earned)? * year).abs()) };
+    // Of portfolios; over cash only without any.
+    let portfolios = agent.average.sides().into_iter().filter(|(name, _)| *name != "cash");
+    let known = portfolios.filter_map(|(_, series)| series.ok()).map(annual);
+    let alpha = known.reduce(|least, alpha| Ok(least?.min(alpha?))).unwrap_or_else(|| annual(&agent.average.cash));
     vec![
         Gate::at_least("volatility", own, bound, Reason::LowVolatility),
         Gate::at_least("alpha", alpha, gates.min_alpha, Reason::LowAlpha),
@@ -166,9 +175,10 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
 }
 
 /// Returns the gates on skill.
-fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
-    // Bare returns have only cash as benchmark; the benchmark gate reports it.
-    let mut p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| *p != Err(Unknown::NoBenchmark));
+fn skill_gates(agent: &Agent<'_>, gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
+    // Bare returns may have only cash as benchmark; the benchmark gate reports it.
+    let is_absent = |p: &Known| p.is_err_and(Unknown::is_absent);
+    let mut p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| !is_absent(p));
     let worst: Known = p_values.try_fold(0.0, |worst: f64, p| Ok(worst.max(p?)));
     let WindowTests { p_below, n_won, n_needed, pass_k, .. } = found.windows;
     let wins = Gate::at_least("window_wins", Ok(*n_won as f64), n_needed.unwrap_or(0) as f64, Reason::TooFewWins);
@@ -176,9 +186,13 @@ fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
     let mut all = vec![
         Gate::at_least("dsr", found.dsr, gates.min_dsr, Reason::DeflatedSharpe),
         Gate::on("romano_wolf", worst, level, |p| p < level, Reason::RomanoWolf),
-        Gate::on("window_below", *p_below, level, |p| p >= level, Reason::WindowBelow),
-        if n_needed.is_some() { wins } else { Gate { bound: None, ..wins } },
     ];
+    if are_pooled(gates) {
+        all.extend(pooled_gates(agent, gates));
+    } else {
+        all.push(Gate::on("window_below", *p_below, level, |p| p >= level, Reason::WindowBelow));
+        all.push(if n_needed.is_some() { wins } else { Gate { bound: None, ..wins } });
+    }
     if gates.pass_mode == PassMode::All {
         let rate = pass_k.rates.last().copied().unwrap_or(0.0);
         all.push(Gate::at_least("pass_k", Ok(rate), 1.0, Reason::NotAllPass));

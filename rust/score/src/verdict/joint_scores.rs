@@ -15,8 +15,8 @@ pub(super) struct JointScores {
     pub scores: Vec<CompositeScore>,
     /// Agents in tests of the field.
     pub members: Vec<usize>,
-    /// Tests over buy-and-hold and over cash.
-    pub tests: [Known<FieldTests>; 2],
+    /// Tests over each benchmark of the edition, by name.
+    pub tests: Vec<(&'static str, Known<FieldTests>)>,
     /// Clusters of the tracks.
     pub n_eff: Option<usize>,
 }
@@ -29,7 +29,9 @@ impl JointScores {
     /// Returns an error for invalid draws.
     pub(super) fn new(agents: &[Agent<'_>], config: &ScoreConfig) -> Result<Self, ScoreError> {
         let members: Vec<usize> = (0..agents.len()).filter(|place| agents[*place].is_in_field()).collect();
-        let tests = [test_side(agents, &members, config, 0)?, test_side(agents, &members, config, 1)?];
+        let names = agents.first().map(|agent| agent.average.sides()).unwrap_or_default().into_iter();
+        let tests = names.enumerate().map(|(side, (name, _))| Ok((name, test_side(agents, &members, config, side)?)));
+        let tests = tests.collect::<Result<Vec<_>, ScoreError>>()?;
         let in_field = in_field(agents, &members, &tests)?;
         let n_eff = n_eff(agents, &members);
         let mut scores = Vec::with_capacity(agents.len());
@@ -97,18 +99,16 @@ fn test_side(
 fn in_field(
     agents: &[Agent<'_>],
     members: &[usize],
-    tests: &[Known<FieldTests>; 2],
+    tests: &[(&'static str, Known<FieldTests>)],
 ) -> Result<Vec<InField>, ScoreError> {
-    let nothing = InField {
-        alone: [Err(Unknown::NotInField); 2],
-        romano_wolf: [Err(Unknown::NotInField); 2],
-        false_discovery: [Err(Unknown::NotInField); 2],
-    };
+    let nothing: InField = vec![Err(Unknown::NotInField); tests.len()];
     let mut found = vec![nothing; agents.len()];
-    for (side, tested) in tests.iter().enumerate() {
+    for (side, (_, tested)) in tests.iter().enumerate() {
         for (place, agent) in agents.iter().enumerate() {
-            if agent.average.sides()[side].1 == Err(Unknown::NoBenchmark) {
-                found[place].set(side, Err(Unknown::NoBenchmark));
+            if let Err(unknown) = agent.average.sides()[side].1
+                && unknown.is_absent()
+            {
+                found[place][side] = Err(unknown);
             }
         }
         let (members, _) = panel_of(agents, members, side);
@@ -118,12 +118,12 @@ fn in_field(
         };
         for (column, place) in members.into_iter().enumerate() {
             let results = tested.as_ref().map(|tests| [tests.alone[column], tests.romano_wolf[column], rates[column]]);
-            found[place].set(side, results.map_err(|unknown| *unknown));
+            found[place][side] = results.map_err(|unknown| *unknown);
         }
     }
     for (place, agent) in agents.iter().enumerate() {
         if let Some(other) = agent.represented_by {
-            found[place] = found[other];
+            found[place] = found[other].clone();
         }
     }
     Ok(found)

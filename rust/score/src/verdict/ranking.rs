@@ -77,8 +77,8 @@ pub(super) fn rank(
 
 /// Returns whether a track is its benchmark except for a negligible part.
 fn is_sliver(agent: &Agent<'_>, score: &CompositeScore, config: &ScoreConfig) -> bool {
-    let held = agent.average.held.as_deref().unwrap_or(&agent.average.cash);
-    let moves = volatility(held, agent.tracks.periods_per_year).is_ok_and(|own| own >= config.gates.min_volatility);
+    let moves = volatility(agent.average.own(), agent.tracks.periods_per_year)
+        .is_ok_and(|own| own >= config.gates.min_volatility);
     score.reasons.contains(&Reason::LowAlpha) && !moves
 }
 
@@ -92,7 +92,7 @@ struct Days {
 impl Days {
     fn of(agents: &[Agent<'_>], scores: &[CompositeScore], places: &[usize]) -> Self {
         let tracks = places.iter().map(|place| &agents[*place].seeds[typical(&scores[*place].seed_z)]);
-        let held: Known<Vec<&[f64]>> = tracks.clone().map(|track| track.sides()[0].1).collect();
+        let held: Known<Vec<&[f64]>> = tracks.clone().map(|track| track.strictest().1).collect();
         // Over cash only, if one of them has no other benchmark.
         let series = held.unwrap_or_else(|_| tracks.map(|track| &track.cash[..]).collect());
         let lengths = agents[places[0]].tracks.lengths();

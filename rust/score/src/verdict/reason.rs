@@ -14,6 +14,9 @@ pub enum Unknown {
     /// There is no buy-and-hold.
     #[error("returns of buy-and-hold are required; received none")]
     NoBenchmark,
+    /// There are too few passive portfolios.
+    #[error("returns of equal weight and of other passive portfolios are required; received none")]
+    NoPassive,
     /// The agent is in no test of the field.
     #[error("an agent with all windows and a unique, varying return series is required; received one without")]
     NotInField,
@@ -36,11 +39,17 @@ impl Unknown {
             Self::Undefined(undefined) => undefined.slug(),
             Self::NoTrace => "no_trace",
             Self::NoBenchmark => "no_benchmark",
+            Self::NoPassive => "no_passive",
             Self::NotInField => "not_in_field",
             Self::NotMeasured => "not_measured",
             Self::InProcess => "in_process",
             Self::NoSample => "no_sample",
         }
+    }
+
+    /// Returns whether the benchmark itself is missing, as for bare returns.
+    pub(super) fn is_absent(self) -> bool {
+        matches!(self, Self::NoBenchmark | Self::NoPassive)
     }
 }
 
@@ -58,6 +67,8 @@ pub enum Reason {
     Copy,
     /// There is no buy-and-hold benchmark.
     NoBenchmark,
+    /// There are too few passive portfolios.
+    NoPassive,
     /// There are bare returns without decisions to replay.
     NoTrace,
     /// There is no suite: the agents chose windows, costs and limits.
@@ -90,8 +101,14 @@ pub enum Reason {
     NotOnSealed,
     /// The statistic of a gate is undefined.
     Undefined,
+    /// A delay of one bar costs more of the ratio than allowed.
+    DelayImplausible,
+    /// One window carries the result of all.
+    OneWindow,
     /// Every window is public, so hindsight cannot be excluded. It fails no gate.
     PublicWindows,
+    /// A delay of one bar costs most of the ratio. It fails no gate.
+    DelaySensitive,
 }
 
 impl Reason {
@@ -103,6 +120,7 @@ impl Reason {
             Self::WindowsMissing => "windows_missing",
             Self::Copy => "copy",
             Self::NoBenchmark => "no_benchmark",
+            Self::NoPassive => "no_passive",
             Self::NoTrace => "no_trace",
             Self::NoSuite => "no_suite",
             Self::Faults => "faults",
@@ -119,7 +137,10 @@ impl Reason {
             Self::NotAllPass => "not_all_pass",
             Self::NotOnSealed => "not_on_sealed",
             Self::Undefined => "undefined",
+            Self::DelayImplausible => "delay_implausible",
+            Self::OneWindow => "one_window",
             Self::PublicWindows => "public_windows",
+            Self::DelaySensitive => "delay_sensitive",
         }
     }
 
@@ -131,6 +152,7 @@ impl Reason {
             Self::WindowsMissing => "windows or seeds of the suite are missing",
             Self::Copy => "the return series is a copy of that of another agent",
             Self::NoBenchmark => "there is no buy-and-hold benchmark",
+            Self::NoPassive => "the returns of equal weight or of the other passive portfolios are unknown",
             Self::NoTrace => "there are no decisions for a replay of the returns",
             Self::NoSuite => "there is no suite: the agents chose windows, costs and limits",
             Self::Faults => "too many decisions default to hold because of faults of the agent",
@@ -149,6 +171,11 @@ impl Reason {
             Self::NotAllPass => "not every run of every window passes",
             Self::NotOnSealed => "the result is not significant on only the sealed windows",
             Self::Undefined => "the statistic of a gate is undefined",
+            Self::DelayImplausible => {
+                "a delay of one bar costs an implausibly high Sharpe ratio: the prices may be stale"
+            }
+            Self::OneWindow => "without its best window the result is not above the benchmark by enough",
+            Self::DelaySensitive => "a delay of one bar costs at least three quarters of the Sharpe ratio",
             Self::PublicWindows => "every window is public, so hindsight cannot be excluded",
         }
     }

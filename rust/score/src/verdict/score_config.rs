@@ -4,7 +4,7 @@ use openoutcry_contract::record::Digest;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ScoreError;
+use super::{Edition, ScoreError};
 use crate::Draws;
 use crate::bootstrap::MAX_DRAWS;
 use crate::multiple_testing::backtest_overfitting::MAX_BLOCKS;
@@ -13,6 +13,8 @@ use crate::multiple_testing::backtest_overfitting::MAX_BLOCKS;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoreConfig {
+    /// Edition of the scorer; the first if absent.
+    pub edition: Edition,
     /// Windows that an agent must have run.
     ///
     /// Without windows, all windows of any agent are required. They were chosen by the agents, so no agent is eligible.
@@ -119,6 +121,16 @@ pub struct Gates {
     pub pass_bar: f64,
     /// Whether every run of every window must pass.
     pub pass_mode: PassMode,
+    /// Whether each window decides, or only all together.
+    pub windows: WindowMode,
+    /// Fewest windows that are judged together.
+    pub min_pooled: usize,
+    /// Smallest excess over the benchmarks without the best window, in standard errors.
+    ///
+    /// For windows that are judged together.
+    pub min_z_without_best: f64,
+    /// Largest annual Sharpe ratio that a delay of one bar may cost; from the second edition on.
+    pub max_delay_loss: f64,
     /// Number of in-sample windows of each market, oldest first.
     ///
     /// The decay of the ratio in later windows is reported.
@@ -146,6 +158,19 @@ pub enum PassMode {
     All,
 }
 
+/// How the windows of an agent are judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WindowMode {
+    /// None may be significantly below the benchmarks, and most must be above.
+    #[default]
+    Each,
+    /// By the tests over all days.
+    ///
+    /// For convex styles, which lose a little in most windows.
+    Pooled,
+}
+
 /// Settings of the resampling.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -171,6 +196,10 @@ impl Default for Gates {
             min_alpha: 0.0025,
             pass_bar: 0.9,
             pass_mode: PassMode::Report,
+            windows: WindowMode::Each,
+            min_pooled: 12,
+            min_z_without_best: 1.0,
+            max_delay_loss: 10.0,
             n_in_sample: 0,
             rolling_bars: 63,
             common_cost_bps: 10.0,
@@ -243,6 +272,8 @@ impl ScoreConfig {
             ("min_volatility_share", g.min_volatility_share),
             ("min_alpha", g.min_alpha),
             ("common_cost_bps", g.common_cost_bps),
+            ("min_z_without_best", g.min_z_without_best),
+            ("max_delay_loss", g.max_delay_loss),
             ("sharpe", g.sharpe),
             ("spread", self.trials.spread.unwrap_or(0.0)),
         ];
@@ -271,6 +302,9 @@ impl ScoreConfig {
         let refuse = |problem: String| Err(ScoreError::Config { problem });
         if gates.rolling_bars < 2 {
             return refuse(format!("`rolling_bars` of {}, expected at least 2", gates.rolling_bars));
+        }
+        if gates.min_pooled < 2 {
+            return refuse(format!("`min_pooled` of {}, expected at least 2", gates.min_pooled));
         }
         if !gates.overfit_blocks.is_multiple_of(2) || !(2..=MAX_BLOCKS).contains(&gates.overfit_blocks) {
             let blocks = gates.overfit_blocks;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::diagnostics::Diagnostics;
 use super::{
-    CompositeScore, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed, Separation, Side,
-    WindowScore,
+    CompositeScore, Edition, ExecutionDelay, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed,
+    Separation, Side, WindowScore,
 };
 use crate::FieldTests;
 use crate::skill::power::Power;
@@ -27,6 +27,14 @@ impl Object {
     fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// Sets a field of later editions, which older ones do not have.
+    fn set_some(self, name: &str, value: Option<Value>) -> Self {
+        match value {
+            Some(value) => self.set(name, value),
+            None => self,
+        }
     }
 
     fn number<E: Display>(self, name: &str, number: Result<f64, E>) -> Self {
@@ -64,16 +72,20 @@ impl Field {
     /// Returns the field as a JSON object.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let [held, cash] = &self.tests;
-        let object = Object::default()
-            .set("scores", list(&self.scores, score))
-            .set("bands", json!(self.bands))
-            .maybe("tests_buy_and_hold", held.as_ref(), tests)
-            .maybe("tests_cash", cash.as_ref(), tests)
+        let object = Object::default().set("scores", list(&self.scores, score)).set("bands", json!(self.bands));
+        let object = self.tests.iter().fold(object, |object, (name, tested)| {
+            object.maybe(&format!("tests_{}", key(name)), tested.as_ref(), tests)
+        });
+        let object = object
             .number("overfit", self.overfit.as_ref().map(|found| found.probability))
             .maybe("power", self.power, |power| of_power(&power))
             .set("separation", self.separation.as_ref().map_or(Value::Null, separation))
             .set("luck_floor", self.luck_floor.as_ref().map_or(Value::Null, luck_floor));
+        // Boards of the first edition are older than its name.
+        let object = match self.edition {
+            Edition::First => object,
+            edition => object.set("edition", edition.number()),
+        };
         object.done().to_string()
     }
 }
@@ -113,7 +125,7 @@ fn score(of: &CompositeScore) -> Value {
         .set("metrics", metrics.done())
         .set("sides", list(&of.sides, side))
         .set("markets", list(&of.markets, market))
-        .set("windows", list(&of.windows, window))
+        .set("windows", list(&of.windows, |each| window(each, &of.sides)))
         .set("n_won", of.n_won)
         .set("pass_k", pass_k)
         .set("process", process(&of.process))
@@ -189,9 +201,12 @@ fn market(of: &Market) -> Value {
     object.done()
 }
 
-fn window(of: &WindowScore) -> Value {
-    let [held, cash] = of.z;
-    let [below_held, below_cash] = of.p_below;
+/// Returns the name of a benchmark as part of a field.
+fn key(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn window(of: &WindowScore, sides: &[Side]) -> Value {
     let (first, last) = of.dates.clone().unzip();
     let object = Object::default()
         .set("dataset", of.key.dataset.map_or(Value::Null, |digest| digest.to_string().into()))
@@ -205,11 +220,11 @@ fn window(of: &WindowScore) -> Value {
         .set("n_seeds", of.n_seeds)
         .set("n_passed", of.n_passed)
         .number("return", of.return_)
-        .number("vol", of.volatility)
-        .number("z_buy_and_hold", held)
-        .number("z_cash", cash)
-        .number("p_below_buy_and_hold", below_held)
-        .number("p_below_cash", below_cash);
+        .number("vol", of.volatility);
+    let by_name = sides.iter().map(|side| key(side.name)).zip(of.z.iter().zip(&of.p_below));
+    let object = by_name.fold(object, |object, (name, (z, p_below))| {
+        object.number(&format!("z_{name}"), *z).number(&format!("p_below_{name}"), *p_below)
+    });
     object.done()
 }
 
@@ -230,12 +245,22 @@ fn process(of: &Process) -> Value {
 fn diagnostics(of: &Diagnostics) -> Value {
     let object = Object::default()
         .number("delayed_sharpe", of.delayed_sharpe)
+        .set_some("delay", of.delay.map(|found| delay(&found)))
         .number("dsr_at_common_cost", of.dsr_at_common_cost)
         .number("break_even_bps", of.break_even_bps)
         .number("capacity", of.capacity)
         .number("worst_rolling_sharpe", of.worst_rolling_sharpe)
         .maybe("decay", of.decay, |found| decay(&found))
         .maybe("calibration", of.calibration.as_ref(), calibration);
+    object.done()
+}
+
+fn delay(of: &ExecutionDelay) -> Value {
+    let object = Object::default()
+        .number("sharpe", of.sharpe)
+        .number("delayed", of.delayed)
+        .number("lost", of.lost)
+        .set("is_sensitive", of.is_sensitive);
     object.done()
 }
 

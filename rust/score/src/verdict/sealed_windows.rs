@@ -11,8 +11,20 @@ use super::sealed_result::Sealed;
 use super::{ScoreConfig, ScoreError};
 
 /// Gates on skill; the other gates apply to all windows.
-const OF_SKILL: [&str; 9] =
-    ["days", "returns", "windows", "volatility", "alpha", "dsr", "romano_wolf", "window_below", "window_wins"];
+const OF_SKILL: [&str; 12] = [
+    "days",
+    "returns",
+    "windows",
+    "volatility",
+    "alpha",
+    "dsr",
+    "romano_wolf",
+    "window_below",
+    "window_wins",
+    "pooled_windows",
+    "without_best",
+    "delay",
+];
 
 /// Agents scored on the sealed windows only.
 pub(super) struct SealedOnly<'a> {

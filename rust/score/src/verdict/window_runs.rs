@@ -195,7 +195,8 @@ fn check(run: &SubmittedRun) -> Result<(), String> {
     if !(run.periods_per_year.is_finite() && run.periods_per_year > 0.0) {
         return Err(format!("{} bars per year", run.periods_per_year));
     }
-    let benchmarks = run.benchmarks.iter().flat_map(|each| [&each.buy_and_hold, &each.cash]);
+    let benchmarks =
+        run.benchmarks.iter().flat_map(|each| [&each.buy_and_hold, &each.cash].into_iter().chain(&each.passive));
     let delayed = run.trace.iter().map(|trace| &trace.delayed);
     for series in benchmarks.chain(delayed).chain(&run.risk_free).chain([&run.returns]) {
         if series.len() != n {

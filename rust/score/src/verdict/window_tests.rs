@@ -11,7 +11,7 @@ use crate::{holm, normal_distribution, volatility};
 /// The fewest windows of a test on the number of wins.
 const MIN_COUNTED: usize = 5;
 
-/// One window of an agent; pairs are against buy-and-hold and cash.
+/// One window of an agent; lists are against each benchmark of the edition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowScore {
     /// The window.
@@ -33,9 +33,9 @@ pub struct WindowScore {
     /// Annual volatility, averaged over seeds.
     pub volatility: Known,
     /// Excess of the ratio of active returns over 0, in standard errors.
-    pub z: [Known; 2],
+    pub z: Vec<Known>,
     /// Probability of such a low ratio at a true ratio of 0, adjusted for windows.
-    pub p_below: [Known; 2],
+    pub p_below: Vec<Known>,
 }
 
 /// Results of the tests of all windows.
@@ -86,12 +86,13 @@ fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &G
         let of = |series: &[f64]| Moments::of(&series[from..to]).and_then(|of| probabilistic_sharpe(&of, 0.0));
         let clears = |(_, series): &(&str, Known<&[f64]>)| match series {
             Ok(series) => of(series).is_ok_and(|psr| psr >= gates.pass_bar),
-            Err(unknown) => *unknown == Unknown::NoBenchmark,
+            Err(unknown) => unknown.is_absent(),
         };
         seed.sides().iter().all(clears)
     };
     let first = runs.runs[0];
-    let unknown: [Known; 2] = [Err(Unknown::NoBenchmark); 2];
+    let unknown: Vec<Known> =
+        agent.average.sides().iter().map(|(_, series)| Err(series.err().unwrap_or(Unknown::NoBenchmark))).collect();
     WindowScore {
         key: runs.key,
         name: first.dataset_name.clone(),
@@ -102,7 +103,7 @@ fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &G
         n_passed: agent.seeds.iter().filter(|seed| passes(seed)).count(),
         return_: crate::total_return(&agent.returns[from..to]).map_err(Unknown::from),
         volatility: volatility(&agent.returns[from..to], first.periods_per_year).map_err(Unknown::from),
-        z: unknown,
+        z: unknown.clone(),
         p_below: unknown,
     }
 }

@@ -112,8 +112,8 @@ fn the_order_of_submission_changes_no_score() {
     field.reverse();
     let other = score_field(&field, &quick()).unwrap();
     assert_eq!(
-        (board.bands, board.tests[0].as_ref().unwrap().spa_lower),
-        (other.bands, other.tests[0].as_ref().unwrap().spa_lower)
+        (board.bands, board.tests[0].1.as_ref().unwrap().spa_lower),
+        (other.bands, other.tests[0].1.as_ref().unwrap().spa_lower)
     );
     for (a, b) in board.scores.iter().zip(&other.scores) {
         assert_eq!((&a.agent_id, a.z, a.verdict, &a.gates), (&b.agent_id, b.z, b.verdict, &b.gates));

@@ -1,5 +1,6 @@
 //! Verdicts: gates, and the rate at which luck passes all of them.
 
+mod editions;
 mod false_positive_rate;
 mod field_scores;
 mod gates;

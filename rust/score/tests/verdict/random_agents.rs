@@ -102,7 +102,7 @@ pub(crate) fn run(start: usize, seed: usize, returns: &[f64], held: &[f64]) -> S
         returns: returns.to_vec(),
         risk_free: None,
         terminated_at: None,
-        benchmarks: Some(Benchmarks { buy_and_hold: held.to_vec(), cash: vec![0.0; n] }),
+        benchmarks: Some(Benchmarks { buy_and_hold: held.to_vec(), cash: vec![0.0; n], passive: Vec::new() }),
         trace: Some(Trace {
             digest: Digest([2; 32]),
             costs: CostModel::default(),

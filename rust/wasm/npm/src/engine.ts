@@ -249,10 +249,14 @@ export function verifyRecord(record: string, held: Pick<Held, "public_key"> = {}
   return JSON.parse(native.verify_record(text("record", record), holding(held, ["public_key"]))) as Verification;
 }
 
+/** The current edition of the scorer. */
+const EDITION = 2;
+
 /**
  * Scores agents by their replayed records.
  *
- * `config` has the settings that differ from the defaults of the scorer (`docs/score.md`).
+ * `config` has the settings that differ from the defaults of the scorer (`docs/score.md`). Without `edition` the board
+ * is of the current one.
  */
 export function score(
   records: string | readonly string[],
@@ -262,7 +266,7 @@ export function score(
   const { held = {}, config = {} } = members("options", options, ["held", "config"]);
   const submitted = typeof records === "string" ? [records] : records;
   const known = holding(held, ["costs", "limits", "fill_key"]);
-  return JSON.parse(native.score(texts(submitted), shared(datasets), known, json("config", object("config", config)))) as Board;
+  return JSON.parse(native.score(texts(submitted), shared(datasets), known, json("config", { edition: EDITION, ...object("config", config) }))) as Board;
 }
 
 /** Returns the score of bare daily returns out of a number of trials; they are never eligible. */

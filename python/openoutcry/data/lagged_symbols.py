@@ -1,0 +1,152 @@
+"""Symbols with predictable returns: lagged copies of other symbols, and smoothed or bouncing prices.
+
+Such a price was not tradable when it was stated. Sources: Lo and MacKinlay (1990) for prices that are not simultaneous,
+Getmansky, Lo and Makarov (2004) for smoothed ones, Roll (1984) for the bounce between bid and ask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.data.dataset import Dataset
+
+__all__ = ["LONGEST_LAG", "Lagged", "lag_warnings", "lagged_symbols"]
+
+Table = npt.NDArray[np.float64]
+
+LONGEST_LAG = 5
+"""Most bars between two returns."""
+MOST_SYMBOLS = 500
+"""A market of more symbols is not checked: the pairs grow with the square."""
+# Of 20 x 20 pairs at 5 lags over 250 bars without any relation, the largest correlation is about 0.25.
+_LEAST = 0.3
+_LEAST_ERRORS = 6.0
+_LEAST_BARS = 60
+# Bars that are compared; more would not change a correlation of this size.
+_MOST_BARS = 2_520
+# One shared jump is no relation.
+_LARGEST = 4.0
+_MOST_NAMED = 3
+# Returns that the spread is estimated from.
+_SAMPLED = 504
+# Bars of the recent mean, before and after.
+_HALF = 31
+
+
+@dataclass(frozen=True)
+class Lagged:
+    """A symbol with returns that those of an earlier bar predict.
+
+    Attributes:
+        leader: Symbol of the earlier returns.
+        follower: Symbol of the later ones; the same symbol for autocorrelation.
+        lag: Bars between them.
+        correlation: Correlation of the returns, outliers clipped.
+        n_returns: Number of pairs of returns.
+    """
+
+    leader: str
+    follower: str
+    lag: int
+    correlation: float
+    n_returns: int
+
+    def __str__(self) -> str:
+        bars = f"{self.lag} bar{'s' * (self.lag != 1)}"
+        size = f"correlation {self.correlation:.2f} over {self.n_returns:,} returns"
+        if self.leader != self.follower:
+            pair = f"the returns of {self.follower} follow those of {self.leader} by {bars}"
+            return f"{pair} ({size}): are its prices stale?"
+        kind = "smoothed" if self.correlation > 0.0 else "bouncing between bid and ask"
+        return f"the returns of {self.follower} predict themselves {bars} later ({size}): are its prices {kind}?"
+
+
+def lagged_symbols(dataset: Dataset) -> list[Lagged]:
+    """Return the symbols with predictable returns, the strongest first.
+
+    A symbol is listed once, with its strongest relation: a correlation of at least 0.3 in absolute value and of 6
+    standard errors, over at least 60 returns. The last 2,520 bars are compared.
+    """
+    if dataset.n_symbols > MOST_SYMBOLS:
+        return []
+    scaled, is_known = _scaled(_returns(dataset))
+    best: list[Lagged | None] = [None] * dataset.n_symbols
+    for lag in range(1, min(LONGEST_LAG, len(scaled) - 1) + 1):
+        n_both = _pairs(is_known, lag)
+        correlation = scaled[:-lag].T @ scaled[lag:] / np.maximum(n_both, 1.0)
+        least = np.maximum(_LEAST, _LEAST_ERRORS / np.sqrt(np.maximum(n_both, 1.0)))
+        for leader, follower in np.argwhere((n_both >= _LEAST_BARS) & (np.abs(correlation) >= least)).tolist():
+            size, known = float(correlation[leader, follower]), best[follower]
+            if known is None or abs(size) > abs(known.correlation):
+                names = dataset.symbols[leader], dataset.symbols[follower]
+                best[follower] = Lagged(*names, lag, size, int(n_both[leader, follower]))
+    return sorted((each for each in best if each is not None), key=lambda each: -abs(each.correlation))
+
+
+def lag_warnings(dataset: Dataset) -> tuple[str, ...]:
+    """Return a warning for each of the first three of `lagged_symbols`, and the number of the others."""
+    found = lagged_symbols(dataset)
+    n_others = len(found) - _MOST_NAMED
+    others = [f"{n_others:,} other symbols have predictable returns"] if n_others > 0 else []
+    return (*map(str, found[:_MOST_NAMED]), *others)
+
+
+def _returns(dataset: Dataset) -> Table:
+    """Return the logarithmic returns, adjusted for splits; NaN where a close is missing."""
+    close = np.asarray(dataset.close, dtype=np.float64)
+    if dataset.splits is not None:
+        close = close * np.cumprod(np.nan_to_num(dataset.splits, nan=1.0), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        returns: Table = np.diff(np.log(close[-_MOST_BARS - 1 :]), axis=0)
+    return returns
+
+
+def _pairs(is_known: npt.NDArray[np.bool_], lag: int) -> Table:
+    """Return the number of bars on which a symbol and another one `lag` bars later have returns."""
+    if is_known.all():
+        return np.full((is_known.shape[1],) * 2, float(len(is_known) - lag))
+    known = is_known.astype(np.float32)
+    return np.asarray(known[:-lag].T @ known[lag:], dtype=np.float64)
+
+
+def _scaled(returns: Table) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    """Return returns over their recent mean, in standard deviations, and which are known.
+
+    Outliers are clipped; an unknown return is 0.
+    """
+    is_known = np.isfinite(returns)
+    # Constant returns have no correlation.
+    middle, spread = _middle(returns, is_known)
+    is_known &= spread > 1e-12
+    n = np.maximum(is_known.sum(axis=0), 1)
+    clipped = np.clip((returns - middle) / np.where(spread > 1e-12, spread, 1.0), -_LARGEST, _LARGEST)
+    clipped = np.where(is_known, clipped, 0.0)
+    # Interest is paid on every bar, and its slow changes are no prediction of prices.
+    sums, counts = (_moving_sums(each) for each in (clipped, is_known.astype(np.float64)))
+    moved = np.where(is_known, clipped - sums / np.maximum(counts, 1.0), 0.0)
+    power = np.sqrt((moved**2).sum(axis=0) / n)
+    return (moved / np.where(power > 0.0, power, 1.0)).astype(np.float32), is_known
+
+
+def _middle(returns: Table, is_known: npt.NDArray[np.bool_]) -> tuple[Table, Table]:
+    """Return the median of each column, and its standard deviation without regard to outliers."""
+    known = np.where(is_known | ~is_known.any(axis=0), np.nan_to_num(returns), np.nan)
+    if is_known.any(axis=0).all() and len(known) > _SAMPLED:
+        # A median of many columns is slow; a symbol with no return in the sample has all of them compared.
+        sampled = known[:: -(-len(known) // _SAMPLED)]
+        known = sampled if np.isfinite(sampled).any(axis=0).all() else known
+    middle: Table = np.nanmedian(known, axis=0)
+    absolute = 1.4826 * np.nanmedian(np.abs(known - middle), axis=0)
+    # More than half of the returns of a symbol that seldom trades are 0.
+    return middle, np.where(absolute > 1e-12, absolute, np.nanstd(known, axis=0))
+
+
+def _moving_sums(values: Table) -> Table:
+    """Return sums over centered blocks of bars, shorter at both ends."""
+    total = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
+    rows = np.arange(len(values))
+    sums: Table = total[np.minimum(rows + _HALF + 1, len(values))] - total[np.maximum(rows - _HALF, 0)]
+    return sums
