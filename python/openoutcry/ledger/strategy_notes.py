@@ -57,8 +57,8 @@ def description_of(base: sqlite3.Connection, scope: Scope, strategy_id: str, pay
     None without one.
     """
     query = (
-        f"SELECT segment, offset FROM {scope.table} AS agg JOIN runs ON runs.id = agg.sample"
-        " WHERE agg.family = ? AND agg.sha256 = ?"
+        f"SELECT segment, offset FROM strategies CROSS JOIN {scope.table} AS agg ON agg.strategy = strategies.id"
+        " JOIN runs ON runs.id = agg.sample WHERE agg.family = ? AND strategies.sha256 = ?"
     )
     found = base.execute(query, (scope.family, strategy_id)).fetchone()
     description = None if found is None else payload(*found).get("description")
