@@ -123,7 +123,8 @@ fn in_field(
     }
     for (place, agent) in agents.iter().enumerate() {
         if let Some(other) = agent.represented_by {
-            found[place] = found[other].clone();
+            let kin = found[other].clone();
+            found[place] = kin;
         }
     }
     Ok(found)
