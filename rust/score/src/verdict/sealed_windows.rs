@@ -11,7 +11,7 @@ use super::sealed_result::Sealed;
 use super::{ScoreConfig, ScoreError};
 
 /// Gates on skill; the other gates apply to all windows.
-const OF_SKILL: [&str; 12] = [
+const OF_SKILL: [&str; 11] = [
     "days",
     "returns",
     "windows",
@@ -23,7 +23,6 @@ const OF_SKILL: [&str; 12] = [
     "window_wins",
     "pooled_windows",
     "without_best",
-    "delay",
 ];
 
 /// Agents scored on the sealed windows only.
