@@ -136,7 +136,7 @@ def test_a_second_session_appends_to_the_list_of_runs_and_reports_its_metrics(tm
     assert held[1].startswith(held[0])
     assert [len(each.splitlines()) for each in held] == [9, 18]
     prompt = research(tmp_path, "prompt", JOURNAL).stdout
-    assert "## Learnings from 1 prior backtests across 1 strategies" in prompt
+    assert "## Learnings from 1 prior backtest across 1 strategy" in prompt
     number = r"-?\d+\.\d+"
     entry = (
         rf"1\. mean Sharpe {number} over 1 run; .*max drawdown {number} %, win rate {number} %; profit factor {number}"

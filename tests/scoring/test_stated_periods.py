@@ -43,8 +43,8 @@ def test_returns_without_dates_have_no_caveat() -> None:
 
 
 def test_a_board_has_the_caveat_of_its_market() -> None:
-    days, prices = [f"{day:%Y-%m-%d}" for day in MONTHS], np.linspace(100, 200, 240)[:, None]
-    market = oo.Dataset.from_arrays(days, ["A"], prices, periods_per_year=252, name="months")
+    days, steps = [f"{day:%Y-%m-%d}" for day in MONTHS], np.random.default_rng(0).normal(0, 0.02, (240, 1))
+    market = oo.Dataset.from_arrays(days, ["A"], 100 * np.exp(steps.cumsum(0)), periods_per_year=252, name="months")
     record = oo.run_backtest(market, "momentum", capture=True).record
     board = oo.score(oo.RunRecord.join("momentum", [record]), dataset=market, config=QUICK)
     assert board.caveats == (f"months: {CAVEAT}",)
