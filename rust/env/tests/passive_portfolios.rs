@@ -49,10 +49,11 @@ fn risk_is_that_of_the_past_and_parts_are_its_inverse() {
     let variance = |symbol: usize| {
         let returns: Vec<f64> = (49..301).map(|bar| close(bar, symbol) / close(bar - 1, symbol) - 1.0).collect();
         let mean = returns.iter().sum::<f64>() / 252.0;
-        returns.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / 251.0
+        returns.iter().map(|r| (r - mean) * (r - mean)).sum::<f64>() / 251.0
     };
-    for (portfolio, power) in [(3, 0.5), (4, 1.0)] {
-        let parts: Vec<f64> = (0..3).map(|symbol| variance(symbol).powf(-power)).collect();
+    for portfolio in [3, 4] {
+        let risk = |symbol| if portfolio == 3 { variance(symbol).sqrt() } else { variance(symbol) };
+        let parts: Vec<f64> = (0..3).map(|symbol| 1.0 / risk(symbol)).collect();
         let total: f64 = parts.iter().sum();
         let expected: f64 = (0..3).map(|symbol| parts[symbol] / total * first(symbol)).sum();
         assert!((passive[portfolio][0] - expected).abs() < 1e-12, "{portfolio}");
