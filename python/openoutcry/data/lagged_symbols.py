@@ -1,4 +1,4 @@
-"""Symbols with predictable returns: lagged copies of other symbols, and smoothed or bouncing prices.
+"""Symbols with predictable returns: lagged copies, smoothed and bouncing prices.
 
 Such a price was not tradable when it was stated. Sources: Lo and MacKinlay (1990) for prices that are not simultaneous,
 Getmansky, Lo and Makarov (2004) for smoothed ones, Roll (1984) for the bounce between bid and ask.
@@ -87,7 +87,7 @@ def lagged_symbols(dataset: Dataset) -> list[Lagged]:
 
 
 def lag_warnings(dataset: Dataset) -> tuple[str, ...]:
-    """Return a warning for each of the first three of `lagged_symbols`, and the number of the others."""
+    """Return a warning for each of the first three symbols, and count the others."""
     found = lagged_symbols(dataset)
     n_others = len(found) - _MOST_NAMED
     others = [f"{n_others:,} other symbols have predictable returns"] if n_others > 0 else []
@@ -95,7 +95,7 @@ def lag_warnings(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _returns(dataset: Dataset) -> Table:
-    """Return the logarithmic returns, adjusted for splits; NaN where a close is missing."""
+    """Return logarithmic returns, adjusted for splits; NaN without a close."""
     close = np.asarray(dataset.close, dtype=np.float64)
     if dataset.splits is not None:
         close = close * np.cumprod(np.nan_to_num(dataset.splits, nan=1.0), axis=0)
@@ -105,7 +105,7 @@ def _returns(dataset: Dataset) -> Table:
 
 
 def _pairs(is_known: npt.NDArray[np.bool_], lag: int) -> Table:
-    """Return the number of bars on which a symbol and another one `lag` bars later have returns."""
+    """Return the number of bars on which both returns of a pair are known."""
     if is_known.all():
         return np.full((is_known.shape[1],) * 2, float(len(is_known) - lag))
     known = is_known.astype(np.float32)
@@ -113,7 +113,7 @@ def _pairs(is_known: npt.NDArray[np.bool_], lag: int) -> Table:
 
 
 def _scaled(returns: Table) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    """Return returns over their recent mean, in standard deviations, and which are known.
+    """Return standardized returns over their recent mean, and which are known.
 
     Outliers are clipped; an unknown return is 0.
     """
@@ -132,7 +132,7 @@ def _scaled(returns: Table) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.boo
 
 
 def _middle(returns: Table, is_known: npt.NDArray[np.bool_]) -> tuple[Table, Table]:
-    """Return the median of each column, and its standard deviation without regard to outliers."""
+    """Return the median of each column, and its spread without outliers."""
     known = np.where(is_known | ~is_known.any(axis=0), np.nan_to_num(returns), np.nan)
     if is_known.any(axis=0).all() and len(known) > _SAMPLED:
         # A median of many columns is slow; a symbol with no return in the sample has all of them compared.

@@ -21,7 +21,7 @@ _SECOND = 2
 
 
 def gate_notices(board: Board) -> list[str]:
-    """Return what the gates of a board mean for styles that they do not fit, one sentence each."""
+    """Return what the gates mean for styles that they do not fit, as sentences."""
     gates = {gate.slug for score in board.scores for gate in score.gates}
     reasons = {reason for score in board.scores for reason in score.reasons}
     notices = [_POOLED] if "pooled_windows" in gates else []

@@ -11,7 +11,7 @@ from openoutcry.data.lagged_symbols import lag_warnings
 
 
 def market_caveats(markets: Iterable[Dataset]) -> list[str]:
-    """Return the caveats of the bars per year, and of symbols with predictable returns."""
+    """Return the caveats of bars per year, and of predictable returns."""
     return [
         f"{market.name}: {notice}"
         for market in markets

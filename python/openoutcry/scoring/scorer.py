@@ -176,7 +176,7 @@ def _markets(dataset: Dataset | Iterable[Dataset] | None, suite: Suite | None) -
 
 
 def _caveats(terms: _Terms) -> tuple[str, ...]:
-    """Return the caveats of the bars per year of returns or a market, and of stale prices."""
+    """Return the caveats of the bars per year, and of stale prices."""
     return *caveats_of(terms.dates, terms.periods_per_year), *market_caveats(terms.markets)
 
 

@@ -1,4 +1,4 @@
-"""Attacks that profit from prices that nobody could trade on, or from the schedule of trading."""
+"""Attacks on prices that were not tradable, and on the schedule of trading."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _lagged_copy(random: np.random.Generator) -> Outcome:
 
 
 def _smoothed_marks(random: np.random.Generator) -> Outcome:
-    """Follow a fund with a price that moves by a third of the way to its value each day."""
+    """Follow a price that moves a third of the way to its value each day."""
     moves = _moves(random)
     for day in range(1, _N_DAYS):
         moves[day, 0] = 0.67 * moves[day - 1, 0] + 0.33 * moves[day, 0]
@@ -85,7 +85,7 @@ def _best_phase(random: np.random.Generator) -> Outcome:
 
 
 def _halted(random: np.random.Generator) -> Outcome:
-    """Hold a halted symbol with a stated price that rises, which can never be sold at it."""
+    """Hold a halted symbol with a stated price that rises."""
     moves = _moves(random)
     moves[:, 0] = 2e-4 + 1e-5 * random.standard_normal(_N_DAYS)
     tradable = np.ones((_N_DAYS + 1, 4), dtype=bool)

@@ -26,7 +26,7 @@ from openoutcry.scoring.scorer import score
 
 
 def _sleepers(random: np.random.Generator) -> Outcome:
-    """Add agents that hold cash to the board, so that the luckiest looks like the best of many."""
+    """Add agents that hold cash, so that the luckiest looks like the best of many."""
     at = stage(random)
     weights, days = luckiest_agent(random, at, 100)
     attacker = at.submit(at.record("attacker", weights))
@@ -85,7 +85,7 @@ def _account_interest(random: np.random.Generator) -> Outcome:
 
 
 def _periods(random: np.random.Generator) -> Outcome:
-    """State weekly returns as daily ones, and prices, percentages or cumulative returns as returns."""
+    """State prices as returns, annual rates as daily ones, and no bars per year."""
     days = 0.0003 + 0.01 * random.standard_normal(1_008)
     prices = 100.0 * np.cumprod(1.0 + days)
     calls: list[Callable[[], Any]] = [
@@ -99,7 +99,7 @@ def _periods(random: np.random.Generator) -> Outcome:
 
 
 def _noise_and_cash(random: np.random.Generator) -> Outcome:
-    """Trade luck in the first windows and then hold what won, without saying when it stopped choosing."""
+    """Select by luck in the first windows, and hold cash in the others."""
     at = stage(random, n_windows=8, length=YEAR // 2)
     half = slice(0, 4 * (YEAR // 2))
     weights, days = luckiest_agent(random, at, 50, half)

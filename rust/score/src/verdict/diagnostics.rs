@@ -1,4 +1,6 @@
-//! Diagnostics of a score, which do not affect the verdict, and the dependence on execution without delay.
+//! Diagnostics of a score.
+//!
+//! None affects the verdict, except the dependence on execution without delay in the second edition.
 
 use openoutcry_contract::{SubmittedRun, Trace};
 

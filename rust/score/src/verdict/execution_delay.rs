@@ -1,24 +1,22 @@
 //! Dependence of an agent on execution without delay.
 //!
-//! A track with an implausibly high ratio that a delay of one bar destroys trades on prices that nobody could trade on:
-//! a lagged copy of another symbol, a stale or a smoothed price.
+//! A track with an implausibly high ratio that a delay of one bar destroys trades on prices that were not tradable: a
+//! lagged copy of another symbol, a stale or a smoothed price.
 
 use openoutcry_contract::Trace;
 
 use super::active_returns::active;
-use super::composite_score::CompositeScore;
 use super::field_agents::Agent;
-use super::gates::{Gate, Verdict};
-use super::reason::{Known, Reason, Unknown};
-use super::{Edition, Gates, ScoreConfig};
+use super::reason::{Known, Unknown};
+use super::{Edition, ScoreConfig};
 use crate::error::Undefined;
 use crate::metrics::moments::Moments;
 use crate::sharpe;
 use crate::skill::probabilistic_sharpe;
 
-/// Share of a ratio that remains after a delay of one bar, below which the track is sensitive to delay.
+/// Share of the ratio below which a delayed track is sensitive to delay.
 ///
-/// Honest daily signals measured between 0.15 and 1; see `docs/score.md`.
+/// Mispricings with a half-life of a day keep a third to a half, longer signals more; see `docs/score.md`.
 const SENSITIVE: f64 = 0.25;
 
 /// Annual ratios of active returns with and without a delay of one bar.
@@ -63,24 +61,5 @@ impl ExecutionDelay {
     /// Returns the result under an edition that has it.
     pub(super) fn under(agent: &Agent<'_>, config: &ScoreConfig) -> Option<Self> {
         (config.edition >= Edition::Second).then(|| Self::of(agent, config.edition, config.gates.level))
-    }
-
-    /// Returns the gate on the lost ratio.
-    pub(super) fn gate(&self, gates: &Gates) -> Gate {
-        Gate::at_most("delay", self.lost, gates.max_delay_loss, Reason::DelayImplausible).unknown_for(match self.lost {
-            Err(Unknown::NoTrace) => Reason::NoTrace,
-            _ => Reason::Undefined,
-        })
-    }
-}
-
-/// Adds the reason to agents that no gate stops and that are sensitive to delay.
-///
-/// It decides nothing: a daily signal may honestly be worth nothing on the next day.
-pub(super) fn warn(scores: &mut [CompositeScore]) {
-    let is_open = |score: &CompositeScore| matches!(score.verdict, Verdict::Eligible | Verdict::Unknown);
-    let is_sensitive = |score: &CompositeScore| score.diagnostics.delay.is_some_and(|delay| delay.is_sensitive);
-    for score in scores.iter_mut().filter(|score| is_open(score) && is_sensitive(score)) {
-        score.reasons.push(Reason::DelaySensitive);
     }
 }

@@ -2,7 +2,6 @@ use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun, Window};
 
 use super::composite_score::CompositeScore;
-use super::execution_delay::warn;
 use super::field_agents::{Agent, prepare};
 use super::gates::Verdict;
 use super::joint_scores::{JointScores, on_panel, panel_of, selection};
@@ -91,7 +90,7 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     if !config.windows.is_empty() && config.windows.iter().all(|window| !window.sealed) {
         scored.scores.iter_mut().for_each(|score| score.reasons.push(Reason::PublicWindows));
     }
-    warn(&mut scored.scores);
+    add_delay_warnings(&mut scored.scores);
     let mut scores = scored.scores.clone();
     // Comparisons use the sealed windows, if there are any.
     let (on, value, config) = match &alone {
@@ -114,6 +113,17 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
         separation,
         luck_floor,
     })
+}
+
+/// Adds the reason to agents that no gate stops and that are sensitive to delay.
+///
+/// It decides nothing: a daily signal may honestly be worth nothing on the next day.
+fn add_delay_warnings(scores: &mut [CompositeScore]) {
+    let is_open = |score: &CompositeScore| matches!(score.verdict, Verdict::Eligible | Verdict::Unknown);
+    let is_sensitive = |score: &CompositeScore| score.diagnostics.delay.is_some_and(|delay| delay.is_sensitive);
+    for score in scores.iter_mut().filter(|score| is_open(score) && is_sensitive(score)) {
+        score.reasons.push(Reason::DelaySensitive);
+    }
 }
 
 /// Returns the scores with the ranks of their bands.

@@ -3,10 +3,10 @@ use openoutcry_contract::record::FaultKind;
 use super::benchmark_side::Side;
 use super::execution_delay::ExecutionDelay;
 use super::field_agents::Agent;
-use super::pooled_windows::{are_pooled, pooled_gates};
+use super::pooled_windows::without_best;
 use super::process::Process;
 use super::reason::{Known, Reason, Unknown};
-use super::score_config::{Gates, PassMode, ScoreConfig};
+use super::score_config::{Gates, PassMode, ScoreConfig, WindowMode};
 use super::window_tests::WindowTests;
 use crate::bootstrap::MIN_DAYS;
 use crate::{mean, volatility};
@@ -67,7 +67,7 @@ impl Gate {
         Self { slug, passed, value, bound: Some(bound), reason }
     }
 
-    pub(super) fn at_least(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
+    fn at_least(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
         Self::on(slug, value, bound, |value| value >= bound, reason)
     }
 
@@ -76,7 +76,7 @@ impl Gate {
     }
 
     /// Returns this gate with another reason if it is unknown.
-    pub(super) fn unknown_for(self, reason: Reason) -> Self {
+    fn unknown_for(self, reason: Reason) -> Self {
         if self.passed.is_none() { Self { reason: Some(reason), ..self } } else { self }
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn gates(agent: &Agent<'_>, config: &ScoreConfig, found: &Findings<'_
     all.extend(process_gates(found.process, gates));
     all.extend(floor_gates(agent, gates));
     all.extend(skill_gates(agent, gates, found));
-    all.extend(found.delay.map(|delay| delay.gate(gates)));
+    all.extend(found.delay.map(|delay| delay_gate(&delay, gates)));
     all
 }
 
@@ -187,7 +187,7 @@ fn skill_gates(agent: &Agent<'_>, gates: &Gates, found: &Findings<'_>) -> Vec<Ga
         Gate::at_least("dsr", found.dsr, gates.min_dsr, Reason::DeflatedSharpe),
         Gate::on("romano_wolf", worst, level, |p| p < level, Reason::RomanoWolf),
     ];
-    if are_pooled(gates) {
+    if gates.windows == WindowMode::Pooled {
         all.extend(pooled_gates(agent, gates));
     } else {
         all.push(Gate::on("window_below", *p_below, level, |p| p >= level, Reason::WindowBelow));
@@ -198,6 +198,24 @@ fn skill_gates(agent: &Agent<'_>, gates: &Gates, found: &Findings<'_>) -> Vec<Ga
         all.push(Gate::at_least("pass_k", Ok(rate), 1.0, Reason::NotAllPass));
     }
     all
+}
+
+/// Returns the gates of windows that are judged together.
+///
+/// The tests of all days decide, `dsr` and `romano_wolf`; these gates demand that they have enough windows, and that
+/// no single window carries the result.
+fn pooled_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
+    let n_windows = agent.tracks.windows.len() as f64;
+    vec![
+        Gate::at_least("pooled_windows", Ok(n_windows), gates.min_pooled as f64, Reason::Insufficient),
+        Gate::at_least("without_best", without_best(agent), gates.min_z_without_best, Reason::OneWindow),
+    ]
+}
+
+/// Returns the gate on the ratio that a delay of one bar costs.
+fn delay_gate(delay: &ExecutionDelay, gates: &Gates) -> Gate {
+    let gate = Gate::at_most("delay", delay.lost, gates.max_delay_loss, Reason::DelayImplausible);
+    if delay.lost == Err(Unknown::NoTrace) { gate.unknown_for(Reason::NoTrace) } else { gate }
 }
 
 /// Returns the verdict of gates, and their reasons.

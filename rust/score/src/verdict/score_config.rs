@@ -125,11 +125,13 @@ pub struct Gates {
     pub windows: WindowMode,
     /// Fewest windows that are judged together.
     pub min_pooled: usize,
-    /// Smallest excess over the benchmarks without the best window, in standard errors.
+    /// Smallest excess without the best window, in standard errors.
     ///
-    /// For windows that are judged together.
+    /// Over each benchmark, for windows that are judged together.
     pub min_z_without_best: f64,
-    /// Largest annual Sharpe ratio that a delay of one bar may cost; from the second edition on.
+    /// Largest annual Sharpe ratio that a delay of one bar may cost.
+    ///
+    /// A gate from the second edition on.
     pub max_delay_loss: f64,
     /// Number of in-sample windows of each market, oldest first.
     ///
