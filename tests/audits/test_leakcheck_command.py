@@ -150,7 +150,7 @@ def test_a_transform_that_spreads_nan_is_unsure_with_exit_code_0() -> None:
         (["leak_targets:random_noise"], "`target` must return the same values for the same data"),
         (["leak_targets:nothing"], "`leak_targets` must have a callable `nothing`"),
         (["no_such_module:build"], "no module 'no_such_module'"),
-        (["leak_targets"], "a target must be `module:function`; received 'leak_targets'"),
+        (["leak_targets"], "or a candidate's file; received 'leak_targets'"),
         (["leak_targets:shifted", "--kind", "model"], "`kind` must be one of pipeline, env, agent; received 'model'"),
         (["leak_targets:shifted", "--frame", "excel"], "`frame` must be one of pandas, polars, numpy"),
         (["leak_targets:shifted", "--data", "nothing.csv"], "a dataset must be a readable CSV or Parquet file"),

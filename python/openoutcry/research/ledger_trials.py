@@ -64,14 +64,15 @@ def entry_of(metadata: TrialMetadata, setup: ValidationSetup, validation: Valida
     """Return the ledger run of a trial."""
     oos, run_id = validation.oos, run_id_of(metadata.session_id, metadata.key)
     assert oos.summary is not None, "the score is that of test runs"
+    entry = _entry(metadata, setup, replace(oos.summary, id=run_id))
     return replace(
-        _entry(metadata, setup, replace(oos.summary, id=run_id)),
+        entry,
         track=None if oos.moments is None else ReturnMoments(*astuple(oos.moments)),
         returns=oos.returns,
         first=oos.dates[0],
         n_configs=validation.n_configs,
         # The stitched returns skip the first bar of each test, so that `first` alone does not date them.
-        notes={"returns": "excess", "tests": [[fold.first, fold.last] for fold in oos.folds]},
+        notes={**entry.notes, "returns": "excess", "tests": [[fold.first, fold.last] for fold in oos.folds]},
     )
 
 
