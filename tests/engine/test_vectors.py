@@ -294,7 +294,7 @@ def raised(error: Json) -> oo.OpenOutcryError:
     calls = {
         "dataset_too_large": lambda: oo.Dataset.synthetic(10**6, 10**6),
         "argument_invalid": lambda: oo.run_backtest(dataset, "momentum", seed=-1),
-        "unknown_agent": lambda: oo.run_backtest(dataset, "trend"),
+        "unknown_agent": lambda: oo.run_backtest(dataset, "oracle"),
         "unknown_dataset": lambda: oo.data.load("crypto"),
         "bytes_invalid": lambda: oo.Dataset.from_bytes(b"date,AA"),
     }

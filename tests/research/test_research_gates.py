@@ -343,9 +343,9 @@ def test_a_failed_disguise_shows_its_parts() -> None:
     assert text == (
         "disguise: the relative loss of Sharpe ratio when decisions see the market in disguise must be "
         "<= 0.25; received 1.02 (1.02 with other price levels, 0.98 with noise too: "
-        "the decisions depend on price levels)"
+        "the decisions may depend on price levels)"
     )
-    assert DisguiseResult(0.01, 0.5).remark.endswith("the decisions depend on small differences of prices")
+    assert DisguiseResult(0.01, 0.5).remark.endswith("the decisions may depend on small differences of prices")
     assert DisguiseResult(0.01, 0.05).remark.endswith("noise too"), "nothing is named for a small loss"
 
 

@@ -43,6 +43,10 @@ BAD = {
     "all of it": ("from numpy import *\n" + GOOD, "must be explicit"),
     "a relative import": ("from . import x\n" + GOOD, "imports must be among"),
     "an import within": (deciding("import socket\nreturn 0"), "imports must be among"),
+    "an operator of its own": (
+        "class Tape:\n    def __lt__(self, other):\n        return True\n\n\n" + GOOD,
+        "must not define operators",
+    ),
     "a dunder": (deciding("return ().__class__"), "must not be Python internals"),
     "a dunder name": (deciding("return __builtins__"), "names must be available"),
     "eval": (deciding("return eval('1')"), "names must be available"),

@@ -159,3 +159,33 @@ def test_a_file_of_groups_needs_its_columns_and_one_row_per_symbol(tmp_path: Pat
         groups_of(csv_of(tmp_path, "symbol,group", [(FIRST, "a"), (FIRST, "b")]), MARKET.symbols)
     with pytest.raises(oo.OpenOutcryError, match=r"row 2 of .* must have 2 cells"):
         groups_of(csv_of(tmp_path, "symbol,group", [(FIRST,)]), MARKET.symbols)
+
+
+def test_daily_returns_are_compounded_between_the_bars_of_a_slower_run(tmp_path: Path) -> None:
+    weekly = oo.Dataset.from_arrays(
+        MARKET.dates[::5], [FIRST], MARKET.close[::5, :1], periods_per_year=52.0, name="weekly"
+    )
+    run = oo.run_backtest(weekly, "equal-weight", (4, 20), lookback=3)
+    daily = MARKET.close[1:, 0] / MARKET.close[:-1, 0] - 1.0
+    rows = list(zip(MARKET.dates[1:], daily.tolist(), strict=True))
+    expected = weekly.close[5:20, 0] / weekly.close[4:19, 0] - 1.0
+    for order in (1, -1):
+        found = benchmark_returns(csv_of(tmp_path, "date,return", rows[::order]), run)[1]
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+def test_small_positive_numbers_of_a_file_are_returns_or_prices_by_the_name_of_their_column(tmp_path: Path) -> None:
+    small = np.linspace(0.001, 0.002, len(RUN.dates))
+    rows = list(zip(RUN.dates, small.tolist(), strict=True))
+    assert benchmark_returns(csv_of(tmp_path, "date,return", rows), RUN)[1].tolist() == small[1:].tolist()
+    prices = benchmark_returns(csv_of(tmp_path, "date,close", rows), RUN)[1]
+    assert prices == pytest.approx(small[1:] / small[:-1] - 1.0)
+    message = refused(csv_of(tmp_path, "date,bill", rows))
+    assert "the column `bill` must be recognised as prices or as returns" in message
+    assert "hint: name it `close` or `return`" in message
+
+
+def test_groups_without_a_symbol_are_refused(tmp_path: Path) -> None:
+    for given in ({}, csv_of(tmp_path, "symbol,group", [])):
+        with pytest.raises(oo.OpenOutcryError, match="at least one symbol; received none"):
+            groups_of(given, MARKET.symbols)

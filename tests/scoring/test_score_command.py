@@ -312,3 +312,11 @@ def test_invalid_options_are_refused(tmp_path: Path) -> None:
         ((tmp_path / "x.json",), "`record` must be a readable file"),
     ):
         assert wanted in call("score", *words, code=2), words
+
+
+def test_columns_of_returns_are_refused_for_records(tmp_path: Path) -> None:
+    market = oo.Dataset.synthetic(2, 60, 1)
+    oo.run_backtest(market, "equal-weight", capture=True).record.save(tmp_path / "own.json")
+    done = typed("score", tmp_path / "own.json", "--passive", "a")
+    assert done.returncode == 2
+    assert "`--passive` must be used with files of returns; received records" in done.stderr

@@ -331,3 +331,21 @@ def test_representations_of_a_suite_hide_its_keys(tmp_path: Path) -> None:
     (key,) = keys.values()
     assert not any(key in text for text in shown)
     assert np.isfinite(evaluation.markets()[1].close).any()
+
+
+def test_a_configuration_cannot_state_another_edition_than_the_suite() -> None:
+    class Protocol:
+        def config(self) -> dict[str, object]:
+            return {"edition": 2}
+
+        def markets(self) -> list[oo.Dataset]:
+            return []
+
+        def rules(self) -> tuple[None, None]:
+            return None, None
+
+        def lookback(self) -> None:
+            return None
+
+    with pytest.raises(oo.OpenOutcryError, match="`edition` must be that of the suite, 2; received 1"):
+        oo.score({"a": [0.0, 0.1]}, suite=Protocol(), periods_per_year=252, config={"edition": 1})

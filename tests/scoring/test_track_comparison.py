@@ -13,7 +13,7 @@ from scipy import stats
 import openoutcry as oo
 from openoutcry.scoring.mean_difference import mean_difference
 from openoutcry.scoring.multiple_testing import holm, sharpe_difference
-from openoutcry.scoring.return_tracks import Track
+from openoutcry.scoring.return_tracks import Track, align
 from openoutcry.scoring.track_comparison import compare_tracks
 
 DAYS = [str(np.datetime64("2020-01-01") + day) for day in range(400)]
@@ -159,3 +159,16 @@ def test_a_mean_difference_without_information_is_refused(n_bars: int, message: 
     series = np.random.default_rng(2).normal(0.0, 0.01, n_bars)
     with pytest.raises(oo.OpenOutcryError, match=message):
         mean_difference(series, series if n_bars > 250 else -series, seed=0)
+
+
+def test_one_holding_in_bars_of_two_lengths_has_equal_returns_on_every_row() -> None:
+    daily = track("daily", 1)
+    ends = list(range(29, 400, 30))
+    growth = np.cumprod(1.0 + daily.returns)
+    slow = growth[ends[1:]] / growth[ends[:-1]] - 1.0
+    coarse = Track("coarse", [DAYS[end] for end in ends[1:]], slow, None, DAYS[ends[0]], 12.0)
+    late = Track("late", DAYS[50:], daily.returns[50:], None, DAYS[49], 365.0)
+    aligned = align([late, coarse])
+    assert (aligned.start, aligned.dates) == (DAYS[59], tuple(DAYS[end] for end in ends[2:]))
+    assert aligned.returns[:, 0] == pytest.approx(aligned.returns[:, 1], rel=1e-12)
+    assert aligned.n_compounded == (29 * 11, 0)

@@ -110,6 +110,6 @@ def candidate_lines(rank: int, listed: Any, reuse: int | None) -> list[str]:
     text = "holdout closed" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
     text += f", its days seen {counted(reuse, 'time')} before" if verdict is not None and reuse else ""
     dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
-    named = f"{listed.trial.candidate.name} {shown(listed.trial.validation.params[-1])}"
+    named = f"{listed.trial.candidate.name} {shown(listed.trial.validation.params[-1])}".rstrip()
     line = f"  {rank}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR at all trials {dsr}, {text}"
     return [line, *(f"     caution: {each}" for each in listed.cautions)]

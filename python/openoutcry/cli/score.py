@@ -112,6 +112,8 @@ def score(
         sides = SideColumns(benchmark, cash, equal_weight, tuple(passive or ()))
         result = _of_returns(files, (columns, sides, windows), reading, n_trials=trials, config=config)
     else:
+        given = {"--benchmark": benchmark, "--cash": cash, "--equal-weight": equal_weight, "--passive": passive}
+        _check_records(given)
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
@@ -273,14 +275,36 @@ def _show(result: _Result, report: Path | None) -> None:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
     for caveat in (*board.caveats, *gate_notices(board)):
         console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
-    benchmarks = ", ".join(result.board.tests)
-    console.print(f"scorer edition {result.board.edition}: {benchmarks} decide", style="dim", highlight=False)
+    console.print(_benchmarks(board), style="dim", highlight=False)
     if result.evaluation is None:
         _show_tables(console, result)
     else:
         _show_protocol(console, result.evaluation.suite, board)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
+
+
+def _benchmarks(board: Board) -> str:
+    """Return a sentence with the benchmarks that decide, and those that are absent."""
+    absent = [name for name, found in board.tests.items() if found is None and "no_passive" in _all_reasons(board)]
+    decide = ", ".join(name for name in board.tests if name not in absent)
+    line = f"scorer edition {board.edition}: {decide} decide"
+    if absent:
+        line += f"; {', '.join(absent)} unknown, hint: `--equal-weight COLUMN --passive COLUMN`"
+    if board.edition == 1:
+        line += "; rebalanced portfolios do not: a suite names four `benchmarks` for edition 2"
+    return line
+
+
+def _all_reasons(board: Board) -> set[str]:
+    return {reason for each in board.scores for reason in each.reasons}
+
+
+def _check_records(given: Mapping[str, object]) -> None:
+    """Refuse options that only files of returns have."""
+    if wrong := next((name for name, value in given.items() if value), None):
+        wanted = f"`{wrong}` must be used with files of returns"
+        raise refusal("argument_invalid", f"{wanted}; received records; hint: leave it out")
 
 
 def _reasons(each: Score) -> list[str]:

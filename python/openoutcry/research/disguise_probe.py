@@ -59,12 +59,12 @@ class DisguiseResult:
 
     @property
     def remark(self) -> str:
-        """The losses, and what the decisions depend on."""
+        """The losses, and what the decisions may depend on."""
         text = f"{self.levels:.2f} with other price levels, {self.noise:.2f} with noise too"
         if self.loss < LEAST_NAMED:
             return text
         what = "price levels" if self.levels >= 0.5 * self.loss else "small differences of prices"
-        return f"{text}: the decisions depend on {what}"
+        return f"{text}: the decisions may depend on {what}"
 
     def to_json(self) -> dict[str, float]:
         """Return the losses as plain values."""

@@ -68,7 +68,9 @@ class Evaluator:
         # An implausible ratio is probed too: the result belongs to the second look.
         unprobed = ("max_perturbation_loss", "max_probe_changes", "max_disguise_loss", "max_sharpe")
         cheap = replace(gates, **dict.fromkeys(unprobed))
-        if is_promotable(judge(evidence, cheap)):
+        judged = judge(evidence, cheap)
+        # Without cheap gates, only the probes decide.
+        if not judged or is_promotable(judged):
             probed, loss = self._probed(validator, validation, gates), None
             if gates.max_perturbation_loss is not None:
                 loss, n_more = validator.perturbation_loss(self._context.setup, validation, self.n_left)

@@ -152,6 +152,9 @@ def _check_top(tree: ast.Module) -> None:
             raise refusal("argument_invalid", f"{wanted}; received `{type(node).__name__}` on line {_line(node)}")
 
 
+_OWN_METHODS = ("__init__", "__post_init__")
+
+
 def _check_node(node: ast.AST) -> None:
     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
     if isinstance(node, ast.ImportFrom):
@@ -170,6 +173,10 @@ def _check_node(node: ast.AST) -> None:
     if isinstance(node, ast.Name) and (node.id in REFUSED_NAMES or _is_dunder(node.id)):
         received = f"{shown(node.id)} on line {_line(node)}"
         raise refusal("argument_invalid", f"names must be available to a strategy; received {received}")
+    if isinstance(node, ast.FunctionDef) and _is_dunder(node.name) and node.name not in _OWN_METHODS:
+        # With operators of its own, a chain of comparisons is a table of data without a literal.
+        received = f"{shown(node.name)} on line {_line(node)}"
+        raise refusal("argument_invalid", f"methods must not define operators or Python internals; received {received}")
     if isinstance(node, (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Global)):
         received = f"`{type(node).__name__}` on line {_line(node)}"
         raise refusal("argument_invalid", f"a strategy must be a plain function of its window; received {received}")

@@ -67,7 +67,7 @@ def fault_of(error: OpenOutcryError, limits: SizeLimits, where: str, *, is_outpu
     text = str(error).removeprefix(f"{error.slug}: ")
     raised = text.partition("; received ")[2].rstrip(": ") if text.startswith(_RAISED) else ""
     reason = _OF_SLUG.get(error.slug, "error" if raised and not raised.startswith(_INVALID) else "answer")
-    if raised.startswith(_MEMORY):
+    if raised.partition(":")[0] in _MEMORY:
         reason = "memory"
     if reason in ("timeout", "crashed") and is_output_cut:
         reason = "output"

@@ -6,6 +6,7 @@ Values are matched by date. A date of the run without a value is refused, not fi
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -131,14 +132,30 @@ def _of_file(path: str | os.PathLike[str], run: Run) -> tuple[str, Floats]:
         hint = "hint: keep the date and the close"
         raise refusal("argument_invalid", f"{wanted}; received {', '.join(columns)}; {hint}")
     ((name, values),) = columns.items()
-    if _are_prices(values):
+    if _are_prices(name, values):
         return name, _steps(name, _on_labels(name, labels, values, run.dates))
     return name, _checked(name, _on_dates(name, labels, values, run), run)
 
 
-def _are_prices(values: Floats) -> bool:
+_OF_PRICES = re.compile(r"close|price|nav|level|index|equity|value|last", re.IGNORECASE)
+_OF_RETURNS = re.compile(r"ret|yield|rate|pct|%", re.IGNORECASE)
+_LEAST_PRICE = 0.5
+
+
+def _are_prices(name: str, values: Floats) -> bool:
+    """Return whether a column of a file has prices, by its name or its size.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: small positive numbers may be either.
+    """
     known = values[np.isfinite(values)]
-    return bool(len(known)) and bool(known.min() > 0.0)
+    if not len(known) or known.min() <= 0.0 or _OF_RETURNS.search(name):
+        return False
+    if _OF_PRICES.search(name) or known.min() >= _LEAST_PRICE:
+        return True
+    wanted = f"the column `{name}` must be recognised as prices or as returns"
+    received = f"numbers from {known.min():g} to {known.max():g}, which may be either"
+    raise refusal("argument_invalid", f"{wanted}; received {received}; hint: name it `close` or `return`")
 
 
 def _table(path: str | os.PathLike[str], name: str) -> tuple[Sequence[str], dict[str, Floats]]:
@@ -180,7 +197,19 @@ def _dates(name: str, labels: Any) -> list[str]:
 
 
 def _on_dates(name: str, labels: Sequence[str], values: Any, run: Run) -> Floats:
-    return _on_labels(name, labels, np.asarray(values, dtype=np.float64), run.dates[1:])
+    """Return the returns between the bars of a run, compounded."""
+    values, dates = np.asarray(values, dtype=np.float64), run.dates[1:]
+    own = _on_labels(name, labels, values, dates)
+    order = np.argsort(np.asarray(labels), kind="stable")
+    known, values = np.asarray(labels)[order], values[order]
+    places = np.flatnonzero(np.isin(known, dates))
+    first = int(np.searchsorted(known, run.dates[0], side="right"))
+    if len(places) != len(dates) or (places[-1] - first + 1) == len(dates):
+        return own
+    steps = np.concatenate([[first], places[:-1] + 1])
+    growth = np.multiply.reduceat(1.0 + values[: places[-1] + 1], steps)
+    compounded: Floats = np.where(places == steps, own, growth - 1.0)
+    return compounded
 
 
 def _on_labels(name: str, labels: Sequence[str], values: Floats, dates: Sequence[str]) -> Floats:

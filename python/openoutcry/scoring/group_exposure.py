@@ -48,6 +48,8 @@ def groups_of(given: Any, symbols: Sequence[str]) -> dict[str, str]:
         OpenOutcryError: `argument_invalid`: a symbol is unknown or there twice, or a name is no text.
     """
     pairs = _pairs_of_file(given) if isinstance(given, (str, os.PathLike)) else _pairs(given)
+    if not pairs:
+        raise refusal("argument_invalid", "`groups` must name the group of at least one symbol; received none")
     found: dict[str, str] = {}
     for symbol, group in pairs:
         if symbol not in symbols:

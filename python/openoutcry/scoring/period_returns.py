@@ -128,7 +128,9 @@ def trailing(dates: Sequence[str], nav: Floats, periods_per_year: float | None) 
 def _annual(growth: float, n_bars: int, periods_per_year: float | None) -> float | str:
     if periods_per_year is None:
         return NO_YEAR
-    return float(growth ** min(periods_per_year / n_bars, 1.0)) - 1.0
+    if n_bars < 0.99 * periods_per_year:
+        return "the run is shorter than a year"
+    return float(growth ** (periods_per_year / n_bars)) - 1.0
 
 
 def _start(name: str, end: np.datetime64, first: np.datetime64) -> np.datetime64:

@@ -131,7 +131,7 @@ def align(tracks: Sequence[Track]) -> Aligned:
     """Return tracks on their common dates.
 
     Returns between two common dates are compounded into the later one, so that no gain or loss is left out and every
-    row covers the same days.
+    row covers the same days. If the returns of the first common date cover different days, the rows begin after it.
 
     Raises:
         OpenOutcryError: `shape_mismatch`: no date is common.
@@ -143,28 +143,35 @@ def align(tracks: Sequence[Track]) -> Aligned:
         raise refusal("shape_mismatch", f"runs with common dates are required; received {spans}; {hint}")
     dates = tuple(sorted(shared))
     places = [np.flatnonzero([date in shared for date in track.dates]) for track in tracks]
-    pairs = list(zip(tracks, places, strict=True))
+    before = {track.dates[at[0] - 1] if at[0] else track.start for track, at in zip(tracks, places, strict=True)}
+    firsts = [int(at[0]) for at in places]
+    if len(before) > 1 and len(dates) > 1:
+        before, dates = {dates[0]}, dates[1:]
+        firsts, places = [int(at[0]) + 1 for at in places], [at[1:] for at in places]
+    pairs = list(zip(tracks, places, firsts, strict=True))
     rates = None
     if all(track.risk_free is not None for track in tracks):
         rates = np.column_stack(
-            [_compounded(track.risk_free, at) for track, at in pairs if track.risk_free is not None]
+            [_compounded(track.risk_free, at, first) for track, at, first in pairs if track.risk_free is not None]
         )
-    before = [track.dates[at[0] - 1] if at[0] else track.start for track, at in pairs]
     return Aligned(
         tuple(tracks),
         max(before),
         dates,
-        np.column_stack([_compounded(track.returns, at) for track, at in pairs]),
+        np.column_stack([_compounded(track.returns, at, first) for track, at, first in pairs]),
         rates,
         tuple(len(track.dates) - len(dates) for track in tracks),
-        tuple(int(at[-1] - at[0] + 1) - len(dates) for at in places),
+        tuple(int(at[-1]) - first + 1 - len(dates) for _, at, first in pairs),
     )
 
 
-def _compounded(returns: Array, places: npt.NDArray[np.intp]) -> Array:
-    """Return the returns from each place to the next; one bar keeps its return."""
-    growth = np.multiply.reduceat(1.0 + returns[: places[-1] + 1], np.concatenate([places[:1], places[:-1] + 1]))
-    is_single = np.diff(places, prepend=places[0] - 1) == 1
+def _compounded(returns: Array, places: npt.NDArray[np.intp], first: int) -> Array:
+    """Return the returns from each place to the next, from `first` on.
+
+    One bar keeps its return.
+    """
+    growth = np.multiply.reduceat(1.0 + returns[: places[-1] + 1], np.concatenate([[first], places[:-1] + 1]))
+    is_single = np.diff(places, prepend=first - 1) == 1
     return np.where(is_single, returns[places], growth - 1.0)
 
 

@@ -144,6 +144,11 @@ def _settings(suite: Suite | None, config: Mapping[str, Any] | None, n_trials: i
     They are of the current edition if neither states it.
     """
     settings = dict(suite.config()) if suite is not None else {}
+    stated = settings.get("edition")
+    given = (config or {}).get("edition", stated)
+    if stated is not None and given != stated:
+        wanted = f"`edition` must be that of the suite, {stated}"
+        raise refusal("argument_invalid", f"{wanted}; received {given}; hint: its `benchmarks` determine it")
     for name, value in (config or {}).items():
         both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
         settings[name] = {**settings[name], **value} if both else value

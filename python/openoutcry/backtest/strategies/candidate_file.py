@@ -13,7 +13,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
 from openoutcry.backtest.strategies.parameter_space import shown
 from openoutcry.data.dataset import Dataset
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes
 
 SUFFIX = ".json"
@@ -73,6 +73,8 @@ class CandidateFile:
         except OSError as error:
             wanted = "an agent that ends in `.json` must be a candidate's file"
             raise refusal("unknown_agent", f"{wanted}; received {shown(name)}: {error.strerror}") from error
+        except OpenOutcryError:
+            raise
         except (ValueError, RecursionError) as error:
             raise refusal("argument_invalid", f"a candidate must be JSON; received {shown(name)}: {error}") from error
         return cls.of(content)

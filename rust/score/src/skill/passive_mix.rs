@@ -7,17 +7,17 @@ use crate::{is_riskless, mean};
 const COLLINEAR: f64 = 1e-6;
 
 /// Fewest returns per slope.
-const RETURNS_PER_SLOPE: usize = 50;
+const RETURNS_PER_SLOPE: usize = 15;
 
 /// Returns a track less its best mix of benchmarks of the same bars.
 ///
-/// The mix is that of least squares. The intercept is kept: the mean is alpha. Constant benchmarks, and those that are a mix of the ones before them, add
-/// nothing; for constant benchmarks only, the result is the difference from the first. At most one slope is fitted per
-/// 50 returns, so later benchmarks are left out on short tracks.
+/// The mix is that of least squares. The intercept is kept: the mean is alpha. Constant benchmarks, and those that are a
+/// mix of the ones before them, add nothing; for constant benchmarks only, the result is the difference from the first.
 ///
 /// # Errors
 ///
-/// Undefined for series of unequal lengths, or fewer than two returns.
+/// Undefined for series of unequal lengths, fewer than two returns, or several benchmarks with fewer than 15 returns
+/// each.
 pub fn unexplained(returns: &[f64], benchmarks: &[&[f64]]) -> Result<Vec<f64>, Undefined> {
     check(returns, 2)?;
     for benchmark in benchmarks {
@@ -26,9 +26,13 @@ pub fn unexplained(returns: &[f64], benchmarks: &[&[f64]]) -> Result<Vec<f64>, U
         }
         check(benchmark, 2)?;
     }
-    let most = (returns.len() / RETURNS_PER_SLOPE).max(1);
+    let n_slopes = benchmarks.iter().filter(|benchmark| !is_riskless(benchmark)).count();
+    if n_slopes > 1 && returns.len() < n_slopes * RETURNS_PER_SLOPE {
+        // Fewer slopes would leave a style that uses no information unexplained.
+        return Err(Undefined::TooShort { required: n_slopes * RETURNS_PER_SLOPE, received: returns.len() });
+    }
     let mut bases: Vec<Basis> = Vec::new();
-    for benchmark in benchmarks.iter().filter(|benchmark| !is_riskless(benchmark)).take(most) {
+    for benchmark in benchmarks.iter().filter(|benchmark| !is_riskless(benchmark)) {
         let mut basis = Basis::of(benchmark)?;
         let spread = basis.square.sqrt();
         // Twice, because one pass of subtractions leaves rounding errors in nearly collinear benchmarks.
@@ -114,9 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn short_tracks_have_one_slope_per_fifty_returns() {
-        let (a, b, own) = (wave(99, 0.7), wave(99, 1.3), wave(99, 2.1));
-        assert_eq!(unexplained(&own, &[&a, &b]).unwrap(), unexplained(&own, &[&a]).unwrap());
+    fn a_track_with_fewer_than_fifteen_returns_per_benchmark_is_undefined() {
+        let (a, b, own) = (wave(29, 0.7), wave(29, 1.3), wave(29, 2.1));
+        let short = Undefined::TooShort { required: 30, received: 29 };
+        assert_eq!(unexplained(&own, &[&a, &b]), Err(short));
+        assert!(unexplained(&own, &[&a]).is_ok());
         assert!(unexplained(&own, &[&a[1..]]).is_err());
     }
 }
