@@ -10,7 +10,7 @@ use openoutcry::{
     Backtest, CostModel, Dataset, Decision, Limits, MarketObservation, Order, ReplayError, SymbolHistory, Window,
     replay_submission,
 };
-use openoutcry_score::verdict::{ScoreConfig, score_agent};
+use openoutcry_score::verdict::{Edition, ScoreConfig, score_agent};
 
 const COSTS: CostModel = CostModel { fee_bps: 1.0, slippage_bps: 2.0, ..CostModel::zero() };
 
@@ -49,7 +49,8 @@ fn record(data: &Dataset) -> Result<String, Box<dyn Error>> {
 fn verify(data: &Dataset, text: &str) -> Result<(), Box<dyn Error>> {
     let trajectory = AgentTrajectory::from_json(text)?;
     let submission = replay_submission(data, &trajectory, COSTS)?;
-    let score = score_agent(&submission, &ScoreConfig::default())?;
+    let config = ScoreConfig { edition: Edition::Second, ..ScoreConfig::default() };
+    let score = score_agent(&submission, &config)?;
     println!("record {}", trajectory.digest.ok_or("a finished record is required")?);
     println!("{} {}", score.agent_id, score.verdict.slug());
     println!("z {:.12}", score.z?);
