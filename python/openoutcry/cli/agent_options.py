@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
+from openoutcry.cli.added_options import with_added_options
 from openoutcry.cli.hidden_paths import hidden_paths
 from openoutcry.cli.name_suggestions import suggesting_names
 from openoutcry.cli.sandbox import open_sandbox
@@ -162,23 +161,7 @@ NO_VALUES: Any = None
 
 def runs_agents(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of agents to a command, which receives them as `values`."""
-    own = inspect.signature(command, eval_str=True)
-
-    @wraps(command)
-    def with_options(**given: Any) -> None:
-        values = AgentValues(**{name: given.pop(name) for name in _OPTIONS})
-        command(**given, values=values)
-
-    kept = [each for name, each in own.parameters.items() if name != "values"]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
-        for name, (kind, option) in _OPTIONS.items()
-    ]
-    shown: Any = with_options
-    # Typer reads both.
-    shown.__signature__ = own.replace(parameters=[*kept, *added])
-    shown.__annotations__ = {each.name: each.annotation for each in (*kept, *added)}
-    return with_options
+    return with_added_options(command, "values", _OPTIONS, lambda given: AgentValues(**given))
 
 
 @contextmanager

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 
 import typer
 
+from openoutcry.cli.added_options import with_added_options
 from openoutcry.data.readers.market_columns import NO_OPTIONS, ReadOptions
 from openoutcry.errors import refusal
 
@@ -83,23 +82,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
 
 def reads_files(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of the reader to a command, which receives them as `reading`."""
-    own = inspect.signature(command, eval_str=True)
-
-    @wraps(command)
-    def with_options(**values: Any) -> None:
-        reading = reading_of({name: values.pop(name, None) for name in _OPTIONS})
-        command(**values, reading=reading)
-
-    kept = [each for name, each in own.parameters.items() if name != "reading"]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
-        for name, (kind, option) in _OPTIONS.items()
-    ]
-    shown: Any = with_options
-    # Typer reads both.
-    shown.__signature__ = own.replace(parameters=[*kept, *added])
-    shown.__annotations__ = {each.name: each.annotation for each in (*kept, *added)}
-    return with_options
+    return with_added_options(command, "reading", _OPTIONS, reading_of)
 
 
 def reading_of(stated: Mapping[str, Any]) -> Reading:

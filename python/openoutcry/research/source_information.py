@@ -84,7 +84,7 @@ def code_length(tokens: Sequence[str]) -> float:
 
 
 def check_information(found: Information, params: Mapping[str, Any] | None = None) -> None:
-    """Refuse a source whose literals can hold the future.
+    """Refuse a source with more information than its budgets allow.
 
     Args:
         found: Its information.

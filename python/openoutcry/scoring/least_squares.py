@@ -14,7 +14,7 @@ __all__ = ["Fit", "default_lags", "fit"]
 Floats = npt.NDArray[np.float64]
 
 _LEAST_SPREAD = 1e-8
-# Columns of unit length whose smallest singular value is below this are one another's combinations.
+# Columns of unit length with a smaller singular value than this are collinear.
 _COLLINEAR = 1e-7
 
 

@@ -17,7 +17,7 @@ from openoutcry.scoring.multiple_testing import N_DRAWS, SharpeInterval, holm, s
 from openoutcry.scoring.return_tracks import TRADED, Aligned, Array, Track, align, periods_of
 
 MOST = 8
-"""Most runs of a comparison: eight colours can be told apart."""
+"""Most runs of a comparison: eight colours are distinguishable."""
 LEVEL = 0.95
 _MOST_SEED = 2**53
 
