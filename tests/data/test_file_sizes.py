@@ -20,8 +20,8 @@ import openoutcry as oo
 
 SMALL, LARGE = 100_000, 10_000_000
 GIGABYTE = 1 << 30
-# The goal is 2 s for 10 MB on a quiet machine; tests share theirs.
-SECONDS = 3
+# The goal is 2 s of processor time for 10 MB on a quiet machine. Two tests on one core take up to three times as long.
+SECONDS = 6
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of memory are those of POSIX")

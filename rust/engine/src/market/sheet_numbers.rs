@@ -1,5 +1,6 @@
 //! Texts of the numbers, dates and durations of a workbook.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::str;
 
@@ -66,19 +67,54 @@ fn push_float(value: f64, found: &mut String) {
     let Some((digits, exponent)) = shortest.split_once('e') else {
         return found.push_str(&shortest.to_ascii_lowercase());
     };
+    let digits = even_digits(value, digits);
     match exponent.parse::<i32>() {
-        Ok(-4..16) => {
-            // `Display` of a float has no exponent.
-            let _ = write!(found, "{value}");
-            if value.fract() == 0.0 {
-                found.push_str(".0");
-            }
-        }
+        Ok(exponent @ -4..16) => push_plain(&digits, exponent, found),
         Ok(exponent) => {
             let sign = if exponent < 0 { '-' } else { '+' };
             let _ = write!(found, "{digits}e{sign}{:02}", exponent.abs());
         }
         Err(_) => found.push_str(&shortest),
+    }
+}
+
+/// Returns the shortest digits of a number, of two that are equally near the even ones.
+///
+/// The formatter of Rust rounds such a tie up, Python and JavaScript to even.
+fn even_digits(value: f64, digits: &str) -> Cow<'_, str> {
+    let is_odd = digits.bytes().last().is_some_and(|digit| digit % 2 == 1);
+    // A tie needs nearly all digits of a float.
+    if digits.len() < 15 || !is_odd {
+        return digits.into();
+    }
+    let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    // A tie has one more digit, a 5. What comes before it is the other text: the odd one was rounded up.
+    let exact = format!("{value:.*e}", decimals + 40);
+    let exact = exact.split_once('e').map_or("", |(exact, _)| exact);
+    match exact.split_at_checked(digits.len()) {
+        Some((even, rest)) if rest.strip_prefix('5').is_some_and(|rest| rest.bytes().all(|digit| digit == b'0')) => {
+            even.to_owned().into()
+        }
+        _ => digits.into(),
+    }
+}
+
+/// Adds digits, `d.dd`, times a power of ten, without an exponent.
+fn push_plain(digits: &str, exponent: i32, found: &mut String) {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let digits = digits.replace('.', "");
+    found.push_str(sign);
+    match usize::try_from(exponent) {
+        Ok(exponent) if exponent + 1 < digits.len() => {
+            let (whole, fraction) = digits.split_at(exponent + 1);
+            let _ = write!(found, "{whole}.{fraction}");
+        }
+        Ok(exponent) => {
+            let _ = write!(found, "{digits:0<width$}.0", width = exponent + 1);
+        }
+        Err(_) => {
+            let _ = write!(found, "0.{}{digits}", "0".repeat(exponent.unsigned_abs() as usize - 1));
+        }
     }
 }
 
@@ -209,6 +245,11 @@ mod tests {
             ("0.125", "0.125"),
             ("1000.125", "1000.125"),
             ("123456789.1234567", "123456789.1234567"),
+            ("0.012", "0.012"),
+            ("-0.00012345", "-0.00012345"),
+            ("864421097491219.25", "864421097491219.2"),
+            ("864421097491218.75", "864421097491218.8"),
+            ("-864421097491219.25", "-864421097491219.2"),
         ];
         for (text, wanted) in shown {
             assert_eq!(number(text).as_deref(), Some(wanted), "{text}");
