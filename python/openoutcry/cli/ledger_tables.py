@@ -6,13 +6,13 @@ A strategy is below its numbers where one line has no room for both.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from openoutcry.cli.run_table import plain
-from openoutcry.ledger import LedgerRun, RunListItem, RunMetricsSummary, StrategySummary
+from openoutcry.ledger import LedgerRun, Ranking, RunListItem, RunMetricsSummary, StrategySummary
 from openoutcry.ledger.run_summary import AMOUNTS, FIELDS
 from openoutcry.ledger.strategy_text import call_text, counted
 from openoutcry.untrusted.rich_console import Console
@@ -38,13 +38,52 @@ def _list_row(each: RunListItem) -> tuple[dict[str, str], str]:
     return {"id": summary.id[:8], "date": each.ts[:10], **numbers}, text
 
 
-def top_rows(found: Iterable[StrategySummary]) -> list[tuple[dict[str, str], str]]:
-    """Return the cells and the strategy of each row of a ranking."""
+def print_ranking(console: Console, ranking: Ranking) -> None:
+    """Print a ranking, its setting, and what its means leave out.
+
+    Args:
+        console: The console.
+        ranking: The ranking.
+    """
+    if not ranking.strategies:
+        _print(console, "no strategy has a Sharpe ratio")
+        return
+    setting = ranking.setting
+    _print(console, f"setting {setting.digest[:8]}, {setting.text}" if setting.digest else setting.text)
+    _print(console, "")
+    print_rows(console, _top_rows(ranking.strategies), TOP_HEADS)
+    notes = list(_ranking_notes(ranking))
+    if notes:
+        _print(console, "")
+    for note in notes:
+        _print(console, note)
+
+
+def _ranking_notes(ranking: Ranking) -> Iterator[str]:
+    shown, n_elsewhere = ranking.strategies, ranking.counts.n_elsewhere
+    reasons = (
+        (sum(each.n_covered for each in shown), "within the window of a longer run"),
+        (sum(each.n_elsewhere for each in shown), "at other costs or limits"),
+        (sum(each.n_undefined for each in shown), "without a Sharpe ratio"),
+        (sum(each.n_failed for each in shown), "failed"),
+    )
+    if parts := [f"{counted(n, 'trial')} {why}" for n, why in reasons if n]:
+        yield f"left out of these means: {', '.join(parts)}"
+    if n_elsewhere:
+        yield f"not ranked: {counted(n_elsewhere, 'strategy', 'strategies')} with runs at other settings only"
+    for setting, n in ranking.others:
+        name = f"`--setting {setting.digest[:8]}`, {setting.text}" if setting.digest else setting.text
+        yield f"other setting: {name} ({counted(n, 'trial')})"
+
+
+def _top_rows(found: Iterable[StrategySummary]) -> list[tuple[dict[str, str], str]]:
     rows = []
     for each in found:
-        n_trials = each.n + each.n_undefined + each.n_failed
-        cells = {"id": each.strategy_id[:8], "trials": f"{n_trials:,}", "reruns": f"{each.n_runs - n_trials:,}"}
-        cells |= {"Sharpe": _ratio(each.mean), "DSR": _ratio(each.dsr), "market trials": f"{each.n_trials:,}"}
+        n_at_setting = each.n + each.n_covered + each.n_undefined
+        n_left_out = each.n_covered + each.n_undefined + each.n_failed + each.n_elsewhere
+        cells = {"id": each.strategy_id[:8], "trials": f"{each.n:,}", "left out": f"{n_left_out:,}"}
+        cells |= {"reruns": f"{max(0, each.n_runs - n_at_setting - each.n_failed):,}", "Sharpe": _ratio(each.mean)}
+        cells |= {"DSR": _ratio(each.dsr), "market trials": f"{each.n_market_trials:,}"}
         cells["max DD"] = _percent(each.averages.get("max_drawdown"), ".1%")
         text = strategy_text(each.description, each.strategy)
         rows.append((cells, f"{text} ({plain(', '.join(each.markets), 60)})" if each.markets else text))
@@ -83,7 +122,7 @@ def print_rows(console: Console, rows: Sequence[tuple[dict[str, str], str]], hea
 
 
 LIST_HEADS = ("id", "date", "status", "return", "Sharpe", "max DD")
-TOP_HEADS = ("id", "trials", "reruns", "Sharpe", "DSR", "market trials", "max DD")
+TOP_HEADS = ("id", "trials", "left out", "reruns", "Sharpe", "DSR", "market trials", "max DD")
 
 
 def print_comparison(

@@ -93,6 +93,11 @@ class Market:
         """Number of shapes of all lines."""
         return sum(map(len, self.lines))
 
+    @property
+    def n_added(self) -> int:
+        """Number of marks and shapes, by which a recorded market may be incomplete."""
+        return len(self.marks) + self.n_shapes
+
     def _shared(self, other: Market) -> Shared:
         return shared(set(self.hashes()) & set(other.hashes()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from openoutcry.ledger.index_schema import select_in
@@ -50,6 +50,16 @@ def add_hashes(base: sqlite3.Connection, market: Market, own: int) -> None:
     base.executemany("INSERT OR IGNORE INTO shapes VALUES (?, ?, ?, ?)", rows)
     lines = [(own, line, len(shapes)) for line, shapes in enumerate(market.lines)]
     base.executemany("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", lines)
+
+
+def n_recorded(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
+    """Return the number of recorded marks and shapes of each market.
+
+    Logs of an earlier version have none, or no shapes.
+    """
+    # A market without a name is known only from a run.
+    query = "SELECT fingerprint, n_marks + n_shapes FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
+    return dict(select_in(base, query, sorted({market.fingerprint for market in markets})))
 
 
 def lines_in(base: sqlite3.Connection, own: int) -> tuple[tuple[int, ...], ...]:

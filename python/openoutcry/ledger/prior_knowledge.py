@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from openoutcry.agents.untrusted_text import fenced
 from openoutcry.arguments import checked_integer
@@ -19,6 +19,7 @@ from openoutcry.ledger import queries
 from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary
 from openoutcry.ledger.query_scope import Scope, scope_totals
+from openoutcry.ledger.run_settings import id_of_setting, setting_at
 from openoutcry.ledger.strategy_notes import Payload, description_of, reasons_of
 from openoutcry.ledger.strategy_text import call_text, comments_of, counted, on_one_line, rules_text
 
@@ -33,6 +34,22 @@ _CLOSING = (
 )
 
 
+class LeftOut(NamedTuple):
+    """The setting of the means, and what they leave out.
+
+    Attributes:
+        setting: Costs and limits, as text.
+        n_elsewhere: Number of strategies with a Sharpe ratio at other settings only.
+        n_covered: Number of trials that runs over longer windows cover.
+        n_other: Number of finished trials at other settings.
+    """
+
+    setting: str = ""
+    n_elsewhere: int = 0
+    n_covered: int = 0
+    n_other: int = 0
+
+
 @dataclass(frozen=True)
 class PriorResults:
     """Results of prior runs by strategy.
@@ -45,6 +62,7 @@ class PriorResults:
         failed: Strategies without a Sharpe ratio, with the reasons.
         n_ranked: Number of strategies with a Sharpe ratio.
         n_skipped: Number of omitted entries: unknown IDs or unreadable lines.
+        left_out: The setting of the means, and what they leave out.
     """
 
     n_runs: int
@@ -54,15 +72,17 @@ class PriorResults:
     failed: Sequence[StrategySummary]
     n_ranked: int
     n_skipped: int = 0
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
-def prior_results(base: sqlite3.Connection, scope: Scope, payload: Payload) -> PriorResults:
+def prior_results(base: sqlite3.Connection, scope: Scope, payload: Payload, setting: str | None = None) -> PriorResults:
     """Collect the results of a scope, without runs that touched a holdout.
 
     Args:
         base: Connection to the index.
         scope: Runs whose results may be shown.
         payload: Reads a record of the log.
+        setting: Digest of a setting to prefer; without ranked strategies, the default one.
     """
 
     def explained(found: Sequence[StrategySummary]) -> list[StrategySummary]:
@@ -70,15 +90,18 @@ def prior_results(base: sqlite3.Connection, scope: Scope, payload: Payload) -> P
 
     def described(each: StrategySummary) -> StrategySummary:
         # The index has the description of the first run, which the order of the runs determines.
-        stated = description_of(base, scope, each.strategy_id, payload)
+        stated = description_of(base, chosen, each.strategy_id, payload)
         return replace(each, description=stated or each.description)
 
     with scope_totals(base, scope):
-        n_runs, n_strategies, n_ranked = queries.counts(base, scope)
-        best = list(map(described, queries.ranked(base, scope, n=BEST)))
-        worst = explained(queries.ranked(base, scope, n=WORST, worst=True))
-        failed = explained(queries.unranked(base, scope, n=WORST))
-        return PriorResults(n_runs, n_strategies, best, worst, failed, n_ranked)
+        preferred = None if setting is None else id_of_setting(base, setting)
+        chosen = scope.at_setting(base, preferred)
+        found = queries.counts(base, chosen)
+        best = list(map(described, queries.ranked(base, chosen, n=BEST)))
+        worst = explained(queries.ranked(base, chosen, n=WORST, worst=True))
+        failed = explained(queries.unranked(base, chosen, n=WORST))
+        left_out = LeftOut(setting_at(base, chosen.setting).text, found.n_elsewhere, found.n_covered, found.n_other)
+        return PriorResults(found.n_trials, found.n_strategies, best, worst, failed, found.n_ranked, 0, left_out)
 
 
 def format_prior_results(
@@ -177,10 +200,18 @@ def _lists(results: PriorResults, selection: _Selection) -> Iterator[str]:
 
 
 def _counts(results: PriorResults) -> str:
-    n_without = results.n_strategies - results.n_ranked
-    ranked = counted(results.n_ranked, "strategy", "strategies")
-    verbs = ["has" if n == 1 else "have" for n in (results.n_ranked, n_without)]
-    text = f"{ranked} {verbs[0]} a Sharpe ratio, {n_without:,} {verbs[1]} none (failed, or without a trade)."
+    left_out, ranked = results.left_out, counted(results.n_ranked, "strategy", "strategies")
+    n_without = results.n_strategies - results.n_ranked - left_out.n_elsewhere
+    verbs = ["has" if n == 1 else "have" for n in (results.n_ranked, n_without, left_out.n_elsewhere)]
+    text = f"{ranked} {verbs[0]} a Sharpe ratio, {n_without:,} {verbs[1]} none (failed, or without a trade)"
+    if left_out.n_elsewhere:
+        text += f", {left_out.n_elsewhere:,} {verbs[2]} only runs at other costs or limits"
+    text += "."
+    if left_out.setting:
+        text += f" The means are at these costs and limits: {left_out.setting}."
+    reasons = (left_out.n_covered, "within the window of a longer run"), (left_out.n_other, "at other costs or limits")
+    if parts := [f"{counted(n, 'trial')} {why}" for n, why in reasons if n]:
+        text += f" They leave out {' and '.join(parts)}."
     if not results.n_skipped:
         return text
     return f"{text} {counted(results.n_skipped, 'entry', 'entries')} could not be looked up."
