@@ -12,6 +12,7 @@ import typer
 
 from openoutcry.cli.ledger_tables import (
     LIST_HEADS,
+    captions_of,
     list_rows,
     print_comparison,
     print_ranking,
@@ -169,11 +170,11 @@ def compare(
     """
     if url is not None:
         found, missing = compare_client(url, ids)
-        strategies: dict[str, tuple[str | None, str]] = {}
+        captions: dict[str, str] = {}
     else:
         with opened(folder) as ledger:
             found, missing = ledger.compare([each if len(each) == 36 else ledger.id_of(each) for each in ids])
-            strategies = ledger.descriptions([each.id for each in found])
+            captions = captions_of([each.id for each in found], ledger.facts([each.id for each in found]))
     if out is not None:
         with _writing(out):
             n_rows = table_export.write_summaries(found, out)
@@ -181,7 +182,7 @@ def compare(
     elif as_json:
         echo_json([each.to_row() for each in found])
     else:
-        print_comparison(Console(), found, strategies)
+        print_comparison(Console(), found, captions)
     for run_id in missing:
         echo(f"missing: {run_id}", err=True)
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from openoutcry.cli.run_table import plain
 from openoutcry.ledger import LedgerRun, Ranking, RunListItem, RunMetricsSummary, StrategySummary
+from openoutcry.ledger.run_captions import RunFacts, distinct_captions
 from openoutcry.ledger.run_summary import AMOUNTS, FIELDS
 from openoutcry.ledger.strategy_text import call_text, counted
 from openoutcry.untrusted.rich_console import Console
@@ -125,9 +126,13 @@ LIST_HEADS = ("id", "date", "status", "return", "Sharpe", "max DD")
 TOP_HEADS = ("id", "trials", "left out", "reruns", "Sharpe", "DSR", "market trials", "max DD")
 
 
-def print_comparison(
-    console: Console, found: Sequence[RunMetricsSummary], strategies: Mapping[str, tuple[str | None, str]]
-) -> None:
+def captions_of(ids: Sequence[str], facts: Mapping[str, RunFacts]) -> dict[str, str]:
+    """Return a caption of each run: its strategy, and the facts that distinguish it from the other runs."""
+    texts = {each: strategy_text(facts[each].description, facts[each].strategy) for each in ids}
+    return distinct_captions(texts, {each: [plain(fact, 80) for fact in facts[each].facts] for each in ids})
+
+
+def print_comparison(console: Console, found: Sequence[RunMetricsSummary], captions: Mapping[str, str]) -> None:
     """Print all fields of runs side by side, and why values are undefined.
 
     As many runs are in a row as the terminal has room for.
@@ -135,11 +140,11 @@ def print_comparison(
     Args:
         console: The console.
         found: Summaries of the runs.
-        strategies: Description and definition of each run's strategy, by run ID.
+        captions: Caption of each run, by run ID.
     """
     for place, each in enumerate(found, 1):
         head = f"{place}  {each.id}"
-        text = strategy_text(*strategies[each.id]) if each.id in strategies else ""
+        text = captions.get(each.id, "")
         is_beside = len(head) + len(_GAP) + Text(text).cell_len <= console.width
         _print(console, f"{head}{_GAP}{text}" if text and is_beside else head)
         if text and not is_beside:

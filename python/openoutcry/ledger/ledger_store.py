@@ -26,6 +26,7 @@ from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
 from openoutcry.ledger.ranking import Ranking, ranking_of
+from openoutcry.ledger.run_captions import RunFacts, facts_of
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.sqlite_index import FILES, Index, ReadState, Result, last_indexed_hash
@@ -315,13 +316,9 @@ class Ledger:
             raise refusal("argument_invalid", f"the log must contain run {checked} unchanged; received another line")
         return LedgerRun.from_json(payload, self._market(fingerprint))
 
-    def descriptions(self, run_ids: Iterable[str]) -> dict[str, tuple[str | None, str]]:
-        """Return the description of each run's strategy, and the strategy as JSON."""
-        query = (
-            "SELECT run_id, description, canonical_json FROM runs JOIN strategies ON strategies.id = strategy"
-            " WHERE run_id IN (?)"
-        )
-        return self._index.query(lambda base: {row[0]: row[1:] for row in select_in(base, query, run_ids)})
+    def facts(self, run_ids: Iterable[str]) -> dict[str, RunFacts]:
+        """Return what each run is of, for captions."""
+        return self._index.query(lambda base: facts_of(base, run_ids, self._segments.payload))
 
     def _market(self, fingerprint: str) -> Market:
         import json

@@ -37,6 +37,7 @@ _LIMITS = {
     "max_participation": "participation up to {:g}",
     "maintenance_margin": "maintenance margin {:g}",
 }
+_LABELS = {"costs": _COSTS, "limits": _LIMITS}
 _SHOWN_ALWAYS = ("fee_bps", "slippage_bps", "financing_bps", "borrow_bps", "capital")
 
 
@@ -199,6 +200,15 @@ def setting_text(content: str) -> str:
     if limits.get("allow_short") is False:
         different.append("long only")
     return f"{', '.join(different) or 'unknown rules'}; otherwise standard"
+
+
+def setting_facts(rules: Any) -> list[str]:
+    """Return each cost, limit and other input of a run as text; empty texts for unknown ones."""
+    stated = rules_of_setting(rules) or {"costs": {}, "limits": {}}
+    facts = [_shown(labels, name, stated[part]) for part, labels in _LABELS.items() for name in labels]
+    facts.append("long only" if stated["limits"].get("allow_short") is False else "long and short")
+    others = rules if isinstance(rules, Mapping) else {}
+    return facts + [f"{name} {str(others[name])[:20]}" if name in others else "" for name in ("lookback", "seed")]
 
 
 def _shown(labels: Mapping[str, str], name: str, values: Mapping[str, Any]) -> str:
