@@ -331,7 +331,7 @@ class Ledger:
         hashes = tuple(each for (each,) in found)
         n_anchors = sum(not each >> KINDS_FROM for each in hashes)
         lines = self._index.query(lambda base: lines_in(base, own))
-        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:], lines)
+        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:], *lines)
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
         """Return the first return date and the returns of a run; None without returns."""
