@@ -3,7 +3,8 @@
 A renamed, cut or extended market has another fingerprint but the same prices. Anchors identify it: hashes of the
 returns on a few dates, selected by the date alone. Marks identify it after moved dates, omitted bars or inverted
 quotes (`openoutcry.ledger.market_fingerprints`). Shapes identify it after changed prices, such as an added offset or
-leverage (`openoutcry.ledger.market_shapes`).
+leverage (`openoutcry.ledger.market_shapes`), with other signs, in reverse or smoothed
+(`openoutcry.ledger.derived_shapes`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from openoutcry.ledger.market_shapes import AVERAGES, DAY_BITS, Line, in_common,
 FAMILY_LIMITS = (
     "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
     " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
-    " and months, a symbol of less than about 150 bars, and other ledgers."
+    " and months, a symbol of less than about 150 bars, simple moving averages of other lengths than 2 to 10, 20, 50,"
+    " 100 and 200 bars, other filters, shuffled returns, a small part of an average or of reversed prices, and other"
+    " ledgers. The dates of reversed prices are unknown."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.

@@ -32,8 +32,8 @@ _EVERY_BAR, _THINNED, _CALENDAR = 5, 7, {"h": 5, "D": 5, "W": 4, "M": 3}
 _STEPS = (2, 3, 4, 5, 6, 7)
 # With more symbols, the ratio of each to their mean replaces the ratios of pairs.
 _MAX_PAIRED = 12
-# Shapes that two lines share: at least three, four of 24 or more, and one in 16 of the shorter one. By chance, a path is found among
-# 2 ** 28 others, and a line has about 64 paths per shape.
+# Shapes that two lines share: at least three, four of 24 or more, and one in 16 of the shorter one. By chance, a path
+# is found among 2 ** 28 others, and a line has about 64 paths per shape.
 LEAST, _MANY, _FRACTION, _BY_CHANCE = 3, 24, 16, 2**20
 
 Prices = npt.NDArray[np.float64]
