@@ -251,7 +251,7 @@ def test_the_prompt_states_the_setting_and_what_it_leaves_out(tmp_path: Path) ->
     ledger.add([a_run(4, 7.77, rules=STRICT, strategy={"name": "b"})])
     text = ledger.prior_results() or ""
     assert text.startswith("## Learnings from 4 prior backtests across 2 strategies\n")
-    assert "The means are at these costs and limits: standard: fee 1 bps, slippage 2 bps" in text
+    assert "The means are at one setting of costs and limits (standard: fee 1 bps, slippage 2 bps" in text
     assert "1 trial within the window of a longer run" in text
     assert "2 trials at other costs or limits" in text
     assert "1 strategy has a Sharpe ratio, 0 have none (failed, or without a trade), 1 has only runs" in text

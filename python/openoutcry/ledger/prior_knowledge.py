@@ -219,7 +219,7 @@ def _counts(results: PriorResults) -> str:
         text += f", {left_out.n_elsewhere:,} {verbs[2]} only runs at other costs or limits"
     text += "."
     if left_out.setting:
-        text += f" The means are at these costs and limits: {left_out.setting}."
+        text += f" The means are at one setting of costs and limits ({left_out.setting})."
     reasons = (left_out.n_covered, "within the window of a longer run"), (left_out.n_other, "at other costs or limits")
     if parts := [f"{counted(n, 'trial')} {why}" for n, why in reasons if n]:
         text += f" They leave out {' and '.join(parts)}."
