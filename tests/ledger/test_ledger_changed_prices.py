@@ -294,10 +294,10 @@ UNKNOWN: dict[str, tuple[str, Callable[[oo.Dataset], oo.Dataset]]] = {
     "a spread": ("weighted spreads", lambda m: of(list(m.dates), 9.0 + m.close[:, :1] - 0.5 * m.close[:, 6:7])),
     "another series": ("0.98", lambda m: of(list(m.dates), m.close * other_moves(m.close.shape, 0.004))),
     "every tenth bar": ("every eighth", lambda m: of(list(m.dates[::10]), m.close[::10] + 20.0)),
-    "an average of 33 bars": ("other lengths", lambda m: simple(m, 33)),
-    "a weighted average": ("other filters", lambda m: smoothed(m, np.array([0.2, 0.5, 0.3]))),
+    "an average of 33 bars": ("common moving averages", lambda m: simple(m, 33)),
+    "a weighted average": ("filters other", lambda m: smoothed(m, np.array([0.2, 0.5, 0.3]))),
     "shuffled returns": ("shuffled", lambda m: of(list(m.dates), grown(m.close, shuffled))),
-    "a year of an average": ("a small part of an average", lambda m: simple(m.between(3500, 3700), 5)),
+    "a year of an average": ("short parts of averages", lambda m: simple(m.between(3500, 3700), 5)),
     "two months": ("150 bars", lambda m: of(list(m.dates[3000:3042]), m.close[3000:3042, :1] + 20.0)),
 }
 

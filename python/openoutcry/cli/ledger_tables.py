@@ -127,7 +127,7 @@ TOP_HEADS = ("id", "trials", "left out", "reruns", "Sharpe", "DSR", "market tria
 
 
 def captions_of(ids: Sequence[str], facts: Mapping[str, RunFacts]) -> dict[str, str]:
-    """Return a caption of each run: its strategy, and the facts that distinguish it from the other runs."""
+    """Return a caption of each run: its strategy, and what distinguishes it."""
     texts = {each: strategy_text(facts[each].description, facts[each].strategy) for each in ids}
     return distinct_captions(texts, {each: [plain(fact, 80) for fact in facts[each].facts] for each in ids})
 

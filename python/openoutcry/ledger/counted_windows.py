@@ -44,7 +44,7 @@ def window_of(first: str, last: str, n_symbols: int) -> CountedWindow:
 
 
 def weights_of(windows: Collection[CountedWindow]) -> dict[CountedWindow, int]:
-    """Return the microseconds that count for each window: those that no longer window covers.
+    """Return the microseconds of each window that no longer window covers.
 
     Of equally long windows, the one with more symbols counts, then the earlier one.
     """

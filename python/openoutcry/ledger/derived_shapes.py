@@ -1,4 +1,4 @@
-"""Shapes of series that are derived from prices: sizes of returns, and moving averages.
+"""Shapes of derived series: sizes of returns, and moving averages of prices.
 
 The order of the sizes of returns does not depend on their signs or the direction of time. A copy of a market with other
 signs, or in reverse, therefore shares these shapes. The shapes of a moving average are those of a smoothed copy.
@@ -27,7 +27,9 @@ _SIZES, _AVERAGES, _FEWEST_BITS, _MOST_BITS = 40, 14, 3, 8
 
 
 def derived_lines(close: Prices, days: Words) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
-    """Return the lines of sizes of returns and those of moving averages that have shapes, of each symbol.
+    """Return the lines of sizes of returns, and those of moving averages.
+
+    Lines without shapes are omitted.
 
     Args:
         close: Shape `(n_bars, n_symbols)`, float64, any unit; values that are not positive are missing.

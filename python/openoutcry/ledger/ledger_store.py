@@ -217,8 +217,9 @@ class Ledger:
     def ranking(
         self, n: int = 5, market: Market | None = None, *, worst: bool = False, setting: str | None = None
     ) -> Ranking:
-        """Return the strategies with the highest or lowest mean Sharpe ratio at one setting of costs and limits.
+        """Return the strategies with the highest or lowest mean Sharpe ratio.
 
+        All are at one setting of costs and limits.
         Runs that touched a holdout are excluded. Ties are broken by the number of trials, then by the smaller ID.
 
         Args:

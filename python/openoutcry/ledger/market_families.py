@@ -29,9 +29,8 @@ from openoutcry.ledger.market_shapes import AVERAGES, DAY_BITS, Line, in_common,
 FAMILY_LIMITS = (
     "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
     " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
-    " and months, a symbol of less than about 150 bars, simple moving averages of other lengths than 2 to 10, 20, 50,"
-    " 100 and 200 bars, other filters, shuffled returns, a small part of an average or of reversed prices, and other"
-    " ledgers. The dates of reversed prices are unknown."
+    " and months, a symbol of less than about 150 bars, filters other than common moving averages, shuffled returns,"
+    " short parts of averages or reversed prices, and other ledgers."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.

@@ -168,7 +168,7 @@ def _shapes(logs: Prices, days: Words, bars: npt.NDArray[np.int64], step: int, b
 
 
 def path_words(moves: Prices, step: int = 1) -> tuple[Words, npt.NDArray[np.int64]]:
-    """Return the hash of the order of each path of returns, and the places of the usable paths."""
+    """Return the hash of each path of returns, and the places of the usable paths."""
     n_paths = max(0, len(moves) - (RETURNS - 1) * step)
     up, down = np.zeros(n_paths, dtype=np.uint64), np.zeros(n_paths, dtype=np.uint64)
     bit = 0

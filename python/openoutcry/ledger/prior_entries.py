@@ -26,7 +26,10 @@ HEAD = "rank | trials | mean Sharpe |   DSR | strategy"
 
 
 def quoted(text: str, most: int) -> str:
-    """Return an untrusted text in double quotes, on one line, and of at most `most` tokens without the quotes."""
+    """Return an untrusted text on one line, in double quotes.
+
+    It has at most `most` tokens without the quotes.
+    """
     plain = unicodedata.normalize("NFKC", on_one_line(text[: 3 * most + 1]))
     return f'"{shortened(" ".join("".join(map(_sign, plain)).split()), most)}"'
 
@@ -81,7 +84,7 @@ def row_text(rank: int, each: StrategySummary) -> str:
 
 
 def definition_text(each: StrategySummary) -> str | None:
-    """Return the definition of a strategy as JSON; None if it exceeds its share of tokens."""
+    """Return the definition of a strategy as JSON; None if it exceeds its share."""
     if len(each.strategy) > 3 * _DEFINITION:
         return None
     text = on_one_line(each.strategy).replace("`", "\\u0060")

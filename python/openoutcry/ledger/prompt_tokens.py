@@ -40,9 +40,9 @@ def _weight(piece: re.Match[str]) -> float:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most `most` tokens, which are at least three, by the upper estimate.
+    """Return a text that is cut to `most` tokens, at least three.
 
-    A longer one is cut.
+    The tokens are those of the upper estimate.
     """
     # A token has at most three bytes.
     head = text[: 3 * most + 1]

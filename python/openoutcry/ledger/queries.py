@@ -204,8 +204,9 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 
 
 def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[StrategySummary]:
-    """Return the best or worst `n` strategies of a setting by mean Sharpe ratio, descending.
+    """Return the best or worst `n` strategies of a setting, in descending order.
 
+    The order is that of mean Sharpe ratios.
     Ties are broken by the number of trials, then by the smaller ID.
     """
     order = "mean ASC, n ASC, sha256 DESC" if worst else "mean DESC, n DESC, sha256 ASC"

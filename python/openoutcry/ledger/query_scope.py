@@ -27,7 +27,7 @@ class Scope:
     setting: int = UNSTATED
 
     def at_setting(self, base: sqlite3.Connection, setting: int | None) -> Scope:
-        """Return the scope at a setting with ranked strategies, by default the standard or the strictest one."""
+        """Return the scope at a setting, or the default one if no strategy is ranked."""
         if setting is None or not has_ranked(base, self.table, self.family, setting):
             setting = default_setting(base, self.table, self.family)
         return self.at(setting)

@@ -1,4 +1,4 @@
-"""Captions that distinguish runs of one strategy: by market, window, costs, limits and other inputs."""
+"""Captions that distinguish runs: by market, window, costs, limits, and so on."""
 
 from __future__ import annotations
 

@@ -108,7 +108,9 @@ class SettingIds:
 
 
 def default_setting(base: sqlite3.Connection, table: str, family: int) -> int:
-    """Return the setting of a ranking: the standard one, else the strictest one with a ranked strategy.
+    """Return the default setting of a ranking.
+
+    It is the standard one, else the strictest one with a ranked strategy.
 
     Args:
         base: Connection to the index.
@@ -155,7 +157,10 @@ def setting_at(base: sqlite3.Connection, setting: int) -> Setting:
 
 
 def _by_strictness(base: sqlite3.Connection) -> list[tuple[int, str, str]]:
-    """Return ID, digest and content of all settings: the standard one, then the strictest first."""
+    """Return ID, digest and content of all settings.
+
+    The standard one is first, then the strictest.
+    """
     rows = base.execute("SELECT id, digest, content FROM settings").fetchall()
     return sorted(rows, key=lambda row: (row[1] != standard_digest(), _strictness(row[2]), row[1]))
 
@@ -178,7 +183,10 @@ def standard_digest() -> str:
 
 @lru_cache(256)
 def _strictness(content: str) -> tuple[float, ...]:
-    """Return a sort key, the strictest setting first: costs of a trade, costs of a position, then limits."""
+    """Return a sort key of a setting, the strictest first.
+
+    The costs of a trade decide, then those of a position, then the limits.
+    """
     stated = json.loads(content)
     costs, limits = ({name: _number(value) for name, value in stated[part].items()} for part in ("costs", "limits"))
     trade = sum(costs.get(name) or 0.0 for name in ("fee_bps", "slippage_bps", "impact_bps"))
@@ -189,7 +197,10 @@ def _strictness(content: str) -> tuple[float, ...]:
 
 @lru_cache(256)
 def setting_text(content: str) -> str:
-    """Format a setting from its JSON, which is untrusted: only numbers of known names are shown."""
+    """Format a setting from its JSON.
+
+    It is untrusted, so only numbers of known names are shown.
+    """
     stated = json.loads(content)
     costs, limits = stated["costs"], stated["limits"]
     standard_costs, standard_limits = setting_of(CostModel(), Limits()).values()
@@ -203,7 +214,7 @@ def setting_text(content: str) -> str:
 
 
 def setting_facts(rules: Any) -> list[str]:
-    """Return each cost, limit and other input of a run as text; empty texts for unknown ones."""
+    """Return each cost, limit and other input of a run as text, or empty texts."""
     stated = rules_of_setting(rules) or {"costs": {}, "limits": {}}
     facts = [_shown(labels, name, stated[part]) for part, labels in _LABELS.items() for name in labels]
     facts.append("long only" if stated["limits"].get("allow_short") is False else "long and short")

@@ -59,7 +59,7 @@ class RankedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class StrategyTotal:
-    """Totals of a strategy at a setting, over a family of markets or over all families.
+    """Totals of a strategy at a setting, over a family of markets or all families.
 
     Attributes:
         n_runs: Number of runs, with repeated ones.
@@ -128,7 +128,7 @@ def _trials(runs: Iterable[RankedRun]) -> set[bytes]:
 
 
 def _windows_mean(runs: Sequence[RankedRun], weights: Mapping[CountedWindow, int]) -> Values:
-    """Return the mean of the windows by their weights; a window is the mean of its trials."""
+    """Return the weighted mean of the windows; a window is the mean of its trials."""
     windows: dict[CountedWindow, dict[bytes, list[Values]]] = {}
     for run in runs:
         windows.setdefault(run.window, {}).setdefault(run.trial, []).append(run.values)
