@@ -114,7 +114,7 @@ def test_all_parts_fit_if_every_text_is_an_attack(how: str, has_code: bool) -> N
     entries = [line for line in lines if re.match(r"(\d+\.|-) ", line)]
     assert len(entries) == 5 + 3 + 3
     assert [line.count('"') for line in entries[:5]] == [6] * 5, "name, markets and description"
-    assert [line.count('"') for line in entries[5:]] == [10] * 6, "name and four reasons"
+    assert {line.count('"') for line in entries[5:]} <= {4, 6, 8, 10}, "name and up to four reasons"
     for line in entries:
         # The numbers are ours, and texts of others are in quotes.
         assert line.count('"') % 2 == 0

@@ -29,7 +29,7 @@ from openoutcry.ledger.market_shapes import AVERAGES, DAY_BITS, Line, in_common,
 FAMILY_LIMITS = (
     "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
     " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
-    " and months, a symbol of less than about 150 bars, filters other than common moving averages, shuffled returns,"
+    " and months, a symbol of less than about 150 bars, uncommon filters, shuffled returns,"
     " short parts of averages or reversed prices, and other ledgers."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""

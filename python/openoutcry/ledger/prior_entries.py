@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from openoutcry.ledger.prompt_tokens import shortened, tokens
 from openoutcry.ledger.queries import StrategySummary
 from openoutcry.ledger.strategy_text import call_text, comments_of, counted, on_one_line, rules_text
 
 # Tokens of the texts of one strategy. With all of them used up, the prompt is below its 2,000 tokens.
-_NAME, _ROW_NAME, _MARKETS, _DESCRIPTION, _REASONS, _DEFINITION = 24, 12, 12, 32, 64, 130
-_MOST_REASONS = 4
+_NAME, _ROW_NAME, _MARKETS, _DESCRIPTION, _DEFINITION = 24, 12, 12, 32, 88
+_RANKED_REASONS, _FAILED_REASONS, _MOST_REASONS, _LEAST_REASON = 104, 48, 4, 10
 _INTERVAL = re.compile(r"[0-9]{1,6}[a-zA-Z]{1,3}")
 _SIGNS = {"|": "/", '"': "'", "`": "'", "\\": "/", "…": "..."}
 # Symbols, such as emoji and drawn lines, have several tokens each and may look like the border of a table.
@@ -71,11 +71,21 @@ def failure_text(label: str, each: StrategySummary, *, has_texts: bool) -> str:
     text = f"{label} {outcome}; {_name(each, _NAME)}"
     if not has_texts:
         return text
-    shown = each.reasons[:_MOST_REASONS]
-    reasons = [quoted(reason, _REASONS // len(shown)) for reason in shown]
+    shown = list(_reasons(each.reasons, _FAILED_REASONS if each.mean is None else _RANKED_REASONS))
+    reasons = list(shown)
     if (more := len(each.reasons) - len(shown)) > 0:
         reasons.append(f"and {counted(more, 'more reason')}")
     return "; ".join([text, *(reasons or _weaknesses(each))])
+
+
+def _reasons(stated: Sequence[str], most: int) -> Iterator[str]:
+    """Yield the first reasons in full, as far as the share of the strategy has room."""
+    for reason in stated[:_MOST_REASONS]:
+        if most < _LEAST_REASON:
+            return
+        text = quoted(reason, most)
+        most -= tokens(text)
+        yield text
 
 
 def row_text(rank: int, each: StrategySummary) -> str:
