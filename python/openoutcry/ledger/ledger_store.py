@@ -25,7 +25,7 @@ from openoutcry.ledger.market_matching import lines_in, n_recorded
 from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
-from openoutcry.ledger.ranking import Ranking, ranking_of
+from openoutcry.ledger.ranking import Ranking, ranking_of, scope_at
 from openoutcry.ledger.run_captions import RunFacts, facts_of
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
@@ -211,8 +211,11 @@ class Ledger:
     def top(
         self, n: int = 5, market: Market | None = None, *, worst: bool = False, setting: str | None = None
     ) -> list[StrategySummary]:
-        """Return the strategies of `ranking`."""
-        return list(self.ranking(n, market, worst=worst, setting=setting).strategies)
+        """Return the strategies of `ranking`, without its counts of all strategies."""
+        checked_integer("n", n, 1, MAX_ROWS)
+        return self._of_family(
+            market, lambda base, at: queries.ranked(base, scope_at(base, Scope(at), setting), n=n, worst=worst), []
+        )
 
     def ranking(
         self, n: int = 5, market: Market | None = None, *, worst: bool = False, setting: str | None = None

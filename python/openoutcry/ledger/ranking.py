@@ -29,6 +29,11 @@ class Ranking:
     others: Sequence[tuple[Setting, int]] = ()
 
 
+def scope_at(base: sqlite3.Connection, scope: Scope, setting: str | None) -> Scope:
+    """Return a scope at the setting with a prefix of its digest, or at the default one."""
+    return scope.at_setting(base, None) if setting is None else scope.at(setting_with(base, setting))
+
+
 def ranking_of(base: sqlite3.Connection, scope: Scope, n: int, *, worst: bool, setting: str | None) -> Ranking:
     """Return the best or worst `n` strategies of a scope.
 
@@ -42,7 +47,7 @@ def ranking_of(base: sqlite3.Connection, scope: Scope, n: int, *, worst: bool, s
     Raises:
         OpenOutcryError: `argument_invalid`: no setting or several settings have the prefix.
     """
-    chosen = scope.at_setting(base, None) if setting is None else scope.at(setting_with(base, setting))
+    chosen = scope_at(base, scope, setting)
     return Ranking(
         setting_at(base, chosen.setting),
         queries.ranked(base, chosen, n=n, worst=worst),
