@@ -29,7 +29,7 @@ from openoutcry.cli.ledger_writes import (
     LEDGER,
     LEDGER_DIR,
     OUTPUT_DIR,
-    PlannedRun,
+    LedgerOptions,
     RunRecorder,
     planned_run,
     recording,
@@ -140,9 +140,11 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     dataset = open_dataset(source, reading)
     chosen = select_agent(agent, seed, values.options(context, _echo_error))
-    rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window)
-    _show_notices(chosen, planned, ledger)
-    with recording((ledger, ledger_dir, output_dir), planned) as recorder:
+    recorded = LedgerOptions(ledger, ledger_dir, output_dir)
+    rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window, recorded)
+    for notice in planned.notices:
+        _echo_error(f"notice: {notice}")
+    with recording(recorded, planned) as recorder:
         opening = _open_agent(chosen, dataset.symbols, _progress(dataset, window, chosen.lookback))
         with opening as opened, _record_file((record, report), chosen.name, trials, force) as captured:
             shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
@@ -238,15 +240,6 @@ def _open_agent(
         progress as count,
     ):
         yield _CountedAgent(session, count)
-
-
-def _show_notices(chosen: SelectedAgent, planned: PlannedRun, ledger: bool | None) -> None:
-    """Show what a person should know about a run of a candidate before it runs."""
-    for notice in chosen.notices(planned.dataset, planned.dates):
-        _echo_error(f"notice: {notice}")
-    if planned.metadata.holdout_touched:
-        outcome = "not recorded, because of `--no-ledger`" if ledger is False else "recorded in the ledger"
-        _echo_error(f"notice: the look at the holdout is {outcome}")
 
 
 class _CountedAgent(agents.TextAgent):

@@ -1,0 +1,148 @@
+"""Whether a run reads a holdout of research, and what a person should know of it.
+
+A ledger decides, because it recognizes the prices of a market and knows what research has tried. Without one, only the
+statement of a candidate's file is known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from openoutcry.backtest.strategies.candidate_file import CandidateFile
+from openoutcry.cli.selected_agent import SelectedAgent
+from openoutcry.data.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.ledger import Ledger, Market, default_folder, strategy_id
+from openoutcry.ledger.holdout_exposure import Opening, ResearchedTrial
+from openoutcry.ledger.strategy_identity import full_definition
+
+_NO_TEST = "its result is no test on unseen days"
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class HoldoutReading:
+    """What is known of a run and the holdouts of research.
+
+    Attributes:
+        is_read: Whether the run reads a holdout that its agent was chosen without.
+        notices: What a person should know, one sentence each.
+    """
+
+    is_read: bool = False
+    notices: tuple[str, ...] = ()
+
+
+@contextmanager
+def consulted_ledger(agent: SelectedAgent, stated: bool | None, folder: Path | None = None) -> Iterator[Ledger | None]:
+    """Yield the ledger that decides about a run; None without one.
+
+    Args:
+        agent: The agent. By default, only a run of a candidate consults the ledger.
+        stated: Whether a ledger is wanted; None if the user does not say.
+        folder: Folder of the ledger; None for the default one.
+    """
+    path = default_folder() if folder is None else folder
+    is_wanted = agent.candidate is not None if stated is None else stated
+    # A query creates the files of a ledger, so it must have some already.
+    if not is_wanted or not any(path.glob("*.jsonl")):
+        yield None
+        return
+    with Ledger(path) as ledger:
+        yield ledger
+
+
+def holdout_reading(
+    agent: SelectedAgent, dataset: Dataset, dates: tuple[str, str], ledger: Ledger | None
+) -> HoldoutReading:
+    """Return whether a run over dates of a market reads a holdout.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the ledger has the trial of a candidate with another strategy, or its
+            session with another holdout: the file is an edited one.
+    """
+    candidate = agent.candidate
+    if ledger is None:
+        return (
+            HoldoutReading() if candidate is None else _stated_reading(candidate, dataset, dates, "no ledger is used")
+        )
+    market = Market.of(dataset)
+    openings = ledger.openings(market, dates)
+    read = ledger.holdouts_read(market, dates, agent.definition)
+    if candidate is None:
+        return HoldoutReading(bool(read), tuple(_opening_notices(read or openings, dates, is_read=bool(read))))
+    trial = ledger.trial_of(candidate.provenance["session_id"], candidate.provenance["trial"], market)
+    if trial is None:
+        return _unknown_reading(candidate, dataset, dates, read or openings)
+    _check_unedited(agent, candidate, trial)
+    # Of a holdout that the session did not open, the ledger knows the prices and the file the days.
+    is_unopened = trial.opened is None and candidate.has_held_out(dates)
+    if read or not (is_unopened and (trial.is_related or candidate.reads_holdout(dataset, dates))):
+        return HoldoutReading(bool(read), tuple(_opening_notices(read or openings, dates, is_read=bool(read))))
+    notice = f"this run reads the holdout of the candidate, {candidate.holdout_text}: {_NO_TEST}"
+    return HoldoutReading(True, (f"{notice} (its session has not opened it)",))
+
+
+def _stated_reading(candidate: CandidateFile, dataset: Dataset, dates: tuple[str, str], why: str) -> HoldoutReading:
+    """Return what the file of a candidate states."""
+    notice = candidate.stated_notice(dataset, dates)
+    if notice is not None:
+        return HoldoutReading(True, (f"{notice} (a statement of its file only: {why})",))
+    # Within the research window, an edited statement hides nothing.
+    if dates[1] <= candidate.content["market"]["last"]:
+        return HoldoutReading()
+    stated = "no holdout" if candidate.holdout() is None else f"the holdout {candidate.holdout_text}"
+    edits = "" if candidate.is_digested else ", and the file has no digest that would show a change of it"
+    text = f"the candidate's file states {stated}, which is not read (a statement of its file only: {why}{edits})"
+    return HoldoutReading(False, (text,))
+
+
+def _unknown_reading(
+    candidate: CandidateFile, dataset: Dataset, dates: tuple[str, str], openings: list[Opening]
+) -> HoldoutReading:
+    """Return what is known of a candidate without its trial in the ledger.
+
+    It may be an edited one, so every opened holdout counts.
+    """
+    why = f"the ledger has no trial of its session {candidate.provenance['session_id'][:_SHOWN]}"
+    if not openings:
+        return _stated_reading(candidate, dataset, dates, why)
+    return HoldoutReading(True, (*_opening_notices(openings, dates, is_read=True), f"{why}: the file is not confirmed"))
+
+
+def _check_unedited(agent: SelectedAgent, candidate: CandidateFile, trial: ResearchedTrial) -> None:
+    """Refuse a candidate that the ledger knows otherwise."""
+    session = candidate.provenance["session_id"][:_SHOWN]
+    recorded, own = full_definition(json.loads(trial.strategy)), full_definition(agent.definition)
+    # Code is tuned in each fold: the file has the last parameters, the trial the proposed ones.
+    is_same = recorded["code"] == own.get("code") if "code" in recorded else strategy_id(recorded) == strategy_id(own)
+    if not is_same:
+        wanted = f"a candidate of session {session} must have the strategy that the ledger records for its trial"
+        hint = "restore the file" + ("" if agent.is_code else f", or use `--agent {agent.text_of_strategy}`")
+        raise refusal("argument_invalid", f"{wanted}; received an edited one, {agent.name}; hint: {hint}")
+    if trial.opened is None or "holdout" not in candidate.content:
+        return
+    if candidate.holdout() != trial.opened:
+        days = "null" if candidate.holdout() is None else candidate.holdout_text
+        wanted = (
+            f"`holdout` of a candidate of session {session} must be that of the ledger, {' .. '.join(trial.opened)}"
+        )
+        raise refusal("argument_invalid", f"{wanted}; received {days}; hint: restore the file")
+
+
+def _opening_notices(openings: list[Opening], dates: tuple[str, str], *, is_read: bool) -> Iterator[str]:
+    if not openings:
+        return
+    dated = [each for each in openings if each.overlaps(dates)]
+    first = (dated or openings)[0]
+    more = f" and {len(openings) - 1} more" if len(openings) > 1 else ""
+    days = f"{first.first} .. {first.last}" + ("" if dated else ", on these prices at other dates")
+    who = f"session {first.session[:_SHOWN]}{more}"
+    if is_read:
+        yield f"this run reads the holdout that {who} opened, {days}: {_NO_TEST}, and is never ranked"
+    else:
+        yield f"{who} opened a holdout on these days, {days}, for other strategies: this run counts as a look at it"
