@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -17,6 +17,9 @@ from openoutcry.backtest.strategies.parameter_space import shown
 from openoutcry.backtest.strategies.strategy_text import call_text, is_strategy_text, strategy_of_text, text_of_strategy
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+
+STRATEGY_NAMES = tuple(f"{name}:" if name in NAMES else name for name in LIBRARY)
+"""Names of the strategies of the library; one with the name of a baseline, another rule, has a colon."""
 
 _MOST_NAME = 200
 _LONGEST_TYPO, _SIMILARITY = 40, 0.7
@@ -65,9 +68,10 @@ def named_agent(name: str, seed: int = 0) -> NamedAgent:
         return NamedAgent(strategy, text_of_strategy(strategy))
     if name in NAMES:
         return NamedAgent(Baseline(name, seed), name)
-    wanted = f"an agent must be one of {', '.join(NAMES)}, or a strategy: {', '.join(LIBRARY)}"
+    wanted = f"an agent must be one of {', '.join(NAMES)}, or a strategy: {', '.join(STRATEGY_NAMES)}"
     similar = similar_name(name)
     hint = "" if similar is None else f"; hint: `{similar}`"
+    hint += f", the baseline, or `{similar}:`, the strategy" if similar in NAMES and similar in LIBRARY else ""
     raise refusal("unknown_agent", f"{wanted}; received {shown(name)}{hint}")
 
 
@@ -127,16 +131,30 @@ class DecisionMaker(NamedTuple):
 
         A candidate that reads its holdout warns, as the command line does.
         """
-        if self.candidate is not None:
-            self._warn_of_holdout(self.candidate, dataset, window)
+        # At the caller of `run_backtest`.
+        warn_of_holdout(self.candidate, self.name, [(dataset, window)], stacklevel=4)
         return self.agent.table(dataset, window[0], window[1] - 1) if isinstance(self.agent, Strategy) else self.agent
 
-    def _warn_of_holdout(self, candidate: CandidateFile, dataset: Dataset, window: tuple[int, int]) -> None:
-        dates = dataset.dates[window[0]], dataset.dates[window[1] - 1]
-        notice = candidate.stated_notice(dataset, dates)
+
+def warn_of_holdout(
+    candidate: CandidateFile | None, name: str, runs: Iterable[tuple[Dataset, tuple[int, int]]], stacklevel: int
+) -> None:
+    """Warn of runs that read the holdout which the file of a candidate states.
+
+    Args:
+        candidate: The file; None for another agent.
+        name: Name of the agent.
+        runs: Market and window of each run; the first that reads the holdout is named.
+        stacklevel: As in `warnings.warn`.
+    """
+    if candidate is None:
+        return
+    for dataset, (start, end) in runs:
+        notice = candidate.stated_notice(dataset, (dataset.dates[start], dataset.dates[end - 1]))
         if notice is not None:
-            # At the caller of `run_backtest`.
-            warnings.warn(native.readable_text(f"{self.name}: {notice}"), stacklevel=4)
+            text = native.readable_text(f"{name}: {notice} (a statement of its file only)")
+            warnings.warn(text, stacklevel=stacklevel)
+            return
 
 
 def decision_maker_of(agent_or_weights: Any, seed: int, lookback: int) -> DecisionMaker:

@@ -67,24 +67,22 @@ def holdout_reading(
     """
     candidate = agent.candidate
     if ledger is None:
-        return (
-            HoldoutReading() if candidate is None else _stated_reading(candidate, dataset, dates, "no ledger is used")
-        )
+        why = "no ledger confirms it"
+        return HoldoutReading() if candidate is None else _stated_reading(candidate, dataset, dates, why)
     market = Market.of(dataset)
     openings = ledger.openings(market, dates)
     read = ledger.holdouts_read(market, dates, agent.definition)
     if candidate is None:
         return HoldoutReading(bool(read), tuple(_opening_notices(read or openings, dates, is_read=bool(read))))
-    trial = ledger.trial_of(candidate.provenance["session_id"], candidate.provenance["trial"], market)
+    trial = ledger.trial_of(candidate.session, candidate.provenance["trial"] or "", market)
     if trial is None:
         return _unknown_reading(candidate, dataset, dates, read or openings)
     _check_unedited(agent, candidate, trial)
-    # Of a holdout that the session did not open, the ledger knows the prices and the file the days.
-    is_unopened = trial.opened is None and candidate.has_held_out(dates)
-    if read or not (is_unopened and (trial.is_related or candidate.reads_holdout(dataset, dates))):
+    is_stated = candidate.has_held_out(dates) and (trial.is_related or candidate.reads_holdout(dataset, dates))
+    if read or not is_stated:
         return HoldoutReading(bool(read), tuple(_opening_notices(read or openings, dates, is_read=bool(read))))
-    notice = f"this run reads the holdout of the candidate, {candidate.holdout_text}: {_NO_TEST}"
-    return HoldoutReading(True, (f"{notice} (its session has not opened it)",))
+    # The session did not open it, or this market is too short for the ledger to recognize.
+    return HoldoutReading(True, (candidate.reading_text,))
 
 
 def _stated_reading(candidate: CandidateFile, dataset: Dataset, dates: tuple[str, str], why: str) -> HoldoutReading:
@@ -95,9 +93,16 @@ def _stated_reading(candidate: CandidateFile, dataset: Dataset, dates: tuple[str
     # Within the research window, an edited statement hides nothing.
     if dates[1] <= candidate.content["market"]["last"]:
         return HoldoutReading()
-    stated = "no holdout" if candidate.holdout() is None else f"the holdout {candidate.holdout_text}"
     edits = "" if candidate.is_digested else ", and the file has no digest that would show a change of it"
-    text = f"the candidate's file states {stated}, which is not read (a statement of its file only: {why}{edits})"
+    if candidate.holdout() is None:
+        text = f"the candidate's file states no holdout (a statement of its file only: {why}{edits})"
+    elif candidate.has_held_out(dates):
+        # Its symbols are others, so only the prices could tell.
+        text = f"if this market has the prices of the researched one under other names, {candidate.reading_text}"
+        text += f" (not compared: {why})"
+    else:
+        text = f"this run does not read the holdout of the candidate, {candidate.holdout_text}"
+        text += f" (a statement of its file only: {why}{edits})"
     return HoldoutReading(False, (text,))
 
 
@@ -108,7 +113,8 @@ def _unknown_reading(
 
     It may be an edited one, so every opened holdout counts.
     """
-    why = f"the ledger has no trial of its session {candidate.provenance['session_id'][:_SHOWN]}"
+    session = f"its session {candidate.session[:_SHOWN]}" if candidate.session else "a session, and the file names none"
+    why = f"the ledger has no such trial of {session}"
     if not openings:
         return _stated_reading(candidate, dataset, dates, why)
     return HoldoutReading(True, (*_opening_notices(openings, dates, is_read=True), f"{why}: the file is not confirmed"))
@@ -116,7 +122,7 @@ def _unknown_reading(
 
 def _check_unedited(agent: SelectedAgent, candidate: CandidateFile, trial: ResearchedTrial) -> None:
     """Refuse a candidate that the ledger knows otherwise."""
-    session = candidate.provenance["session_id"][:_SHOWN]
+    session = candidate.session[:_SHOWN]
     recorded, own = full_definition(json.loads(trial.strategy)), full_definition(agent.definition)
     # Code is tuned in each fold: the file has the last parameters, the trial the proposed ones.
     is_same = recorded["code"] == own.get("code") if "code" in recorded else strategy_id(recorded) == strategy_id(own)
@@ -143,6 +149,6 @@ def _opening_notices(openings: list[Opening], dates: tuple[str, str], *, is_read
     days = f"{first.first} .. {first.last}" + ("" if dated else ", on these prices at other dates")
     who = f"session {first.session[:_SHOWN]}{more}"
     if is_read:
-        yield f"this run reads the holdout that {who} opened, {days}: {_NO_TEST}, and is never ranked"
+        yield f"this run reads the holdout that {who} opened, {days}: {_NO_TEST}"
     else:
         yield f"{who} opened a holdout on these days, {days}, for other strategies: this run counts as a look at it"

@@ -114,7 +114,11 @@ def planned_run(agent: SelectedAgent, dataset: Dataset, window: str, options: Le
         metadata = replace(metadata, source=candidate.source, isolation=isolation, notes=notes)
     notices = [*agent.notices(dataset), *reading.notices]
     if reading.is_read:
-        outcome = "not recorded, because of `--no-ledger`" if options.ledger is False else "recorded in the ledger"
+        outcome = (
+            "not recorded, because of `--no-ledger`"
+            if options.ledger is False
+            else "recorded in the ledger, and never ranked"
+        )
         notices.append(f"the look at the holdout is {outcome}")
     return PlannedRun(dataset, dates, agent.definition, metadata, tuple(notices))
 

@@ -14,8 +14,9 @@ from typing import Any
 import typer
 
 from openoutcry import agents
+from openoutcry.backtest.decision_makers import STRATEGY_NAMES
 from openoutcry.backtest.run import Run, run_backtest
-from openoutcry.backtest.strategies import LIBRARY, Strategy
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.cli.agent_options import (
     AGENT,
     NO_VALUES,
@@ -79,7 +80,7 @@ EXAMPLES = """
 """
 
 
-AGENTS = f"{AGENT} Baselines: {', '.join(agents.NAMES)}. Strategies: {', '.join(LIBRARY)}."
+AGENTS = f"{AGENT} Baselines: {', '.join(agents.NAMES)}. Strategies: {', '.join(STRATEGY_NAMES)}."
 # The negation of `--long-only`; hidden from the help.
 ALLOW_SHORT = typer.Option(True, "--allow-short/--no-allow-short", hidden=True)
 WINDOW = "`START:END`, bar indices or ISO dates; END is excluded. Indices like years need a plus: `+2010:+2012`."
@@ -142,8 +143,7 @@ def run(
     chosen = select_agent(agent, seed, values.options(context, _echo_error))
     recorded = LedgerOptions(ledger, ledger_dir, output_dir)
     rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window, recorded)
-    for notice in planned.notices:
-        _echo_error(f"notice: {notice}")
+    _show_notices(planned.notices)
     with recording(recorded, planned) as recorder:
         opening = _open_agent(chosen, dataset.symbols, _progress(dataset, window, chosen.lookback))
         with opening as opened, _record_file((record, report), chosen.name, trials, force) as captured:
@@ -152,6 +152,11 @@ def run(
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder)
+
+
+def _show_notices(notices: Sequence[str]) -> None:
+    for notice in notices:
+        _echo_error(f"notice: {notice}")
 
 
 def _echo_error(text: str) -> None:

@@ -180,8 +180,8 @@ def shared_name_remarks(name: str) -> list[str]:
     """Return a remark on a baseline that has the name of a strategy."""
     if not (name in agents.NAMES and name in LIBRARY):
         return []
-    text = text_of_strategy(LIBRARY[name]())
-    return [f"`{name}` is the baseline; the strategy of this name, which research tunes, is `{text}`"]
+    text = f"`{text_of_strategy(LIBRARY[name]())}`, in short `{name}:`"
+    return [f"`{name}` is the baseline; the strategy of this name, which research tunes, is {text}"]
 
 
 def _check_options(options: AgentOptions) -> None:

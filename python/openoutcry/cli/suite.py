@@ -211,7 +211,8 @@ def _notices(chosen: SelectedAgent, evaluation: Evaluation) -> Iterator[str]:
             dates = window.dataset.dates[window.start], window.dataset.dates[window.end - 1]
             reading = holdout_reading(chosen, window.dataset, dates, ledger)
             where = f"window {window.bars} of `{window.market}`, {dates[0]} .. {dates[1]}"
-            yield from (f"{where}: {each}" for each in reading.notices if reading.is_read)
+            if reading.is_read:
+                yield f"{where}, {'; '.join(reading.notices).removeprefix('this run ')}"
 
 
 def _progress(console: Console) -> Progress:

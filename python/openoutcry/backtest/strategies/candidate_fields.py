@@ -205,6 +205,7 @@ _PROVENANCE = {
     "git": _ANY,
 }
 _NESTED = (
-    ("market", _MARKET, ("name", "symbols", "last", "fingerprint")),
-    ("provenance", _PROVENANCE, ("session_id", "trial")),
+    # Without these, nothing says which days are the holdout.
+    ("market", _MARKET, ("symbols", "last")),
+    ("provenance", _PROVENANCE, ()),
 )

@@ -84,6 +84,11 @@ class CandidateFile:
         origin = self.content["provenance"]
         return {"digest": self.digest} | {name: origin.get(name) for name in ("session_id", "trial")}
 
+    @property
+    def session(self) -> str:
+        """ID of its session; empty if the file names none."""
+        return str(self.content["provenance"].get("session_id", ""))
+
     def rules(self, kind: str, stated: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
         """Return costs or limits: the stated ones, else those of the research.
 
@@ -119,6 +124,11 @@ class CandidateFile:
         first, last = self.holdout() or ("", "")
         return f"{first} .. {last}" if last != _DAY else f"the days after {self.content['market'].get('last')}"
 
+    @property
+    def reading_text(self) -> str:
+        """What a run that reads the holdout means."""
+        return f"this run reads the holdout of the candidate, {self.holdout_text}: its result is no test on unseen days"
+
     def has_held_out(self, dates: Sequence[str]) -> bool:
         """Return whether the period of dates contains days of the stated holdout."""
         held = self.holdout()
@@ -145,14 +155,12 @@ class CandidateFile:
         if self.is_own_market(dataset):
             return []
         days = f"{market['first']} .. {market['last']}" if "first" in market else f"up to {market['last']}"
-        return [f"the candidate was researched on {market['name']}, {days}; this is another market or period"]
+        origin = f"{market.get('name') or 'a market'}, {days}"
+        return [f"the candidate was researched on {origin}; this is another market or period"]
 
     def stated_notice(self, dataset: Dataset, dates: Sequence[str]) -> str | None:
         """Return what the file alone says about the holdout and a run over dates; None if it is not read."""
-        if self.reads_holdout(dataset, dates):
-            days = self.holdout_text
-            return f"this run reads the holdout of the candidate, {days}: its result is no test on unseen days"
-        return None
+        return self.reading_text if self.reads_holdout(dataset, dates) else None
 
 
 def _with_distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
