@@ -130,7 +130,6 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset, split)
         self.render_mode = render_mode
         self._reward = reward_scheme(reward, reward_parameter)
-        self.reward_scheme = self._reward.name
         start, end, n_bars, split = episodes.on(self.dataset, shown)
         self._episodes = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
         self._core = native.TradingEnv.from_dataset(
@@ -140,7 +139,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             limits=self.limits,
             lookback=shown,
             seed=seed,
-            shaping=(self._reward.native, self._reward.parameter, finite("no_trade_band", no_trade_band)),
+            shaping=(self._reward.engine, self._reward.parameter, finite("no_trade_band", no_trade_band)),
         )
         self._kind, self._lookback = observation_of(observation), lookback
         self._is_seeded, self._is_ready = False, not episodes.is_random
@@ -149,6 +148,11 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         n = self.dataset.n_symbols
         self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
         self.observation_space: spaces.Space[Any] = observation_space(self._kind, n, lookback, self.dataset.n_bars)
+
+    @property
+    def reward_scheme(self) -> str:
+        """Name of the reward scheme or function, or its terms with their weights."""
+        return self._reward.name
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -65,13 +65,13 @@ class RewardScheme:
 
     Attributes:
         name: Name of the scheme or function, or the terms with their weights.
-        native: Name or terms of a reward of the engine; None for a function.
+        engine: Name or terms of a reward of the engine; None for a function.
         parameter: Rate or penalty of the scheme, or rate of the differential Sharpe term.
         function: Function that computes the rewards; None for a reward of the engine.
     """
 
     name: str
-    native: str | list[tuple[str, float]] | None
+    engine: str | list[tuple[str, float]] | None
     parameter: float = 0.0
     function: RewardFunction | None = None
 
@@ -162,7 +162,9 @@ def _checked(name: str, values: Any, shape: tuple[int, ...], skipped: _Flags) ->
     if not is_array or values.shape != shape or values.dtype.kind not in "fiu" or values.dtype.itemsize > 8:
         received = f"{values.dtype} {values.shape}" if is_array else type_of(values)
         message = f"`reward` function {name} must return an array of numbers of shape {shape}; received {received}"
-        raise refusal("shape_mismatch", f"{message}; hint: return one reward per lane, computed from the arrays of its step")
+        raise refusal(
+            "shape_mismatch", f"{message}; hint: return one reward per lane, computed from the arrays of its step"
+        )
     numbers: _Numbers = values.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(numbers) | skipped))
     if bad.size:

@@ -152,7 +152,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         settings |= {
             "windows": windows,
             "autoreset": _MODES[self.autoreset_mode],
-            "reward": self._reward.native,
+            "reward": self._reward.engine,
             "lookback": self._shown,
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }

@@ -12,8 +12,8 @@ use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
-use crate::reward::{RewardArgument, figure_arrays, reward_of};
 use crate::output_arrays::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
+use crate::reward::{RewardArgument, figure_arrays, reward_of};
 
 /// A batch of accounts that are stepped together.
 ///

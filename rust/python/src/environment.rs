@@ -3,13 +3,13 @@ use std::sync::{Arc, OnceLock};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
 use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
-    CostModel as CoreCosts, Dataset as CoreDataset, FillKey, Limits as CoreLimits, Shaping, State as CoreState,
-    StepCosts, Stepped, TradingEnv as CoreEnv, Window,
+    CostModel as CoreCosts, Dataset as CoreDataset, Limits as CoreLimits, Shaping, State as CoreState, StepCosts,
+    Stepped, TradingEnv as CoreEnv, Window,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arguments::{self, Text};
+use crate::arguments;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
@@ -393,14 +393,4 @@ impl TradingEnv {
 fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
     let message = || format!("`{name}` must have {expected} elements; received {received}");
     if received == expected { Ok(()) } else { Err(raise("shape_mismatch", &message())) }
-}
-
-/// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
-#[pyfunction]
-pub(crate) fn fill_noise(
-    #[pyo3(from_py_with = arguments::seed)] seed: u64,
-    #[pyo3(from_py_with = arguments::bar)] bar: usize,
-    symbol: Text,
-) -> f64 {
-    FillKey::from_seed(seed).uniform(bar, &symbol)
 }

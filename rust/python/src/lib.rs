@@ -76,7 +76,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
     module.add("REWARD_TERMS", openoutcry::RewardTerms::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
-    module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(costs::fill_noise, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::check_rows, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::inferred_periods_per_year, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::bar_count_notices, module)?)?;

@@ -17,14 +17,15 @@ pub(crate) enum RewardArgument {
 
 /// Returns the scheme of a reward, with its rate or penalty; that of None is computed by the caller.
 pub(crate) fn reward_of(reward: Option<&RewardArgument>, parameter: f64) -> PyResult<Reward> {
-    reward.map_or(Ok(Reward::Custom), |reward| reward.scheme(parameter))
+    reward.map_or(Ok(Reward::Return), |reward| reward.scheme(parameter))
 }
 
 impl RewardArgument {
     fn scheme(&self, parameter: f64) -> PyResult<Reward> {
         match self {
             Self::Scheme(name) => Reward::by_name(name, parameter).ok_or_else(|| {
-                let wanted = "one of simple, log, differential-sharpe (0 < rate < 1), drawdown, turnover (penalty >= 0)";
+                let wanted =
+                    "one of simple, log, differential-sharpe (0 < rate < 1), drawdown, turnover (penalty >= 0)";
                 raise(
                     "argument_invalid",
                     &format!("`reward` must be {wanted}; received {} with {parameter}", name.0.as_str()),

@@ -93,7 +93,7 @@ impl Batch {
             let window = groups[i / LANES].begin(i % LANES, episode, (1.0, 0), &settings);
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
-        let n_figures = if settings.reward == Reward::Custom { lanes.len() } else { 0 };
+        let n_figures = if settings.reward == Reward::Return { lanes.len() } else { 0 };
         let scratch = StoreWorkspace::new(n_symbols);
         let rows = vec![0.0; StreamingObservations::scratch_len(&markets[0], settings.lookback)];
         let thread = ThreadWorkspace {
@@ -190,7 +190,7 @@ impl Batch {
         self.episodes[lane].ended
     }
 
-    /// Returns the figures of the last step of each lane, for [`Reward::Custom`]; else none.
+    /// Returns the figures of the last step of each lane, for [`Reward::Return`]; else none.
     #[must_use]
     pub fn figures(&self) -> &[StepFigures] {
         &self.figures

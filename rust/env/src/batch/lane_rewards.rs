@@ -60,7 +60,7 @@ impl ThreadShare<'_> {
 
     fn reward_of(&mut self, i: usize, inputs: RewardInputs, episode: &mut LaneEpisode) -> f64 {
         let scheme = self.settings.reward;
-        if matches!(scheme, Reward::Custom) {
+        if matches!(scheme, Reward::Return) {
             let figures = episode.memory.record(inputs);
             self.record(i, figures);
             return figures.return_;

@@ -153,7 +153,7 @@ impl TradingEnv {
         self.episode.act(&self.data, weights, hold, &self.shaping)
     }
 
-    /// Returns the figures of the last step of [`TradingEnv::act`], for [`crate::Reward::Custom`].
+    /// Returns the figures of the last step of [`TradingEnv::act`], for [`crate::Reward::Return`].
     #[must_use]
     pub fn figures(&self) -> StepFigures {
         self.episode.memory.figures

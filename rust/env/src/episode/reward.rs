@@ -12,12 +12,16 @@ use crate::episode::reward_terms::{
 
 /// A reward scheme.
 ///
-/// The sum of an episode that ends in ruin is below that of cash, which is 0. An episode that ends otherwise is
-/// rewarded as if it went on.
+/// Except for [`Reward::Return`], the sum of an episode that ends in ruin is below that of cash, which is 0. An episode
+/// that ends otherwise is rewarded as if it went on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reward {
-    /// Simple return of NAV from close to close; at ruin, -1 less what the episode has gained.
+    /// Simple return of NAV from close to close, the reward of the contract.
+    ///
+    /// The batch keeps the [`crate::StepFigures`] of its steps, for a reward that the caller computes.
     #[default]
+    Return,
+    /// Simple return of NAV from close to close; at ruin, -1 less what the episode has gained.
     Simple,
     /// Log return of NAV.
     ///
@@ -44,8 +48,6 @@ pub enum Reward {
     },
     /// Weighted sum of terms.
     Sum(RewardTerms),
-    /// Simple return, also at ruin, for a reward that the caller computes from [`crate::StepFigures`].
-    Custom,
 }
 
 /// Differences of the steps of a learner from those of an agent.
@@ -80,7 +82,7 @@ impl Reward {
     #[inline]
     pub(crate) fn uses_turnover(&self) -> bool {
         match self {
-            Self::Turnover { .. } | Self::Custom => true,
+            Self::Turnover { .. } | Self::Return => true,
             Self::Sum(terms) => terms.turnover_penalty > 0.0,
             _ => false,
         }
@@ -103,7 +105,7 @@ impl Reward {
             Self::Drawdown { penalty } => inputs.reward - penalty * deepening(inputs.nav, state),
             Self::Turnover { penalty } => inputs.reward - penalty * inputs.turnover,
             Self::Sum(terms) => return terms.of(inputs, state),
-            Self::Custom => return state.record(inputs).return_,
+            Self::Return => return state.record(inputs).return_,
         };
         take_back(reward, inputs.nav, &mut state.paid)
     }
