@@ -60,9 +60,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     missing close; current weights; cash over NAV. `cursor`: the index of the bar, and `account` `(n + 1,)`, weights
     and cash, for learners that look up the history themselves.
 
-    Reward: simple return of NAV, unless another `reward` is given. `terminated` is ruin or liquidation, `truncated` the
-    end of the window. `info` holds `nav`, `date`, `events`, the costs by kind and the `reward_scheme`; in a market with
-    listings or delistings also `tradable` `(n,)`, bool: the symbols that can be traded.
+    Reward: simple return of NAV, at ruin less the gains so far, unless another `reward` is given. `terminated` is ruin
+    or liquidation, `truncated` the end of the window. `info` holds `nav`, `date`, `events`, the costs by kind and the
+    `reward_scheme`; in a market with listings or delistings also `tradable` `(n,)`, bool: the symbols that can be
+    traded.
 
     The constructor fixes the market. `reset(seed=s)` fixes the sequence of episodes: the window of episode k is a
     function of s and k, and `reset()` starts the next episode. If the first `reset` has no seed, the system draws one.

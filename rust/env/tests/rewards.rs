@@ -102,7 +102,7 @@ fn the_differential_sharpe_ratio_is_a_return_over_its_exponentially_weighted_vol
     let rate = 0.1;
     let scheme = Reward::DifferentialSharpe { rate };
     for (t, reward) in rewards(scheme, &RETURNS, 0.0).into_iter().enumerate() {
-        let weights: Vec<f64> = (0..=t).map(|k| (1.0_f64 - rate).powi((t - k) as i32)).collect();
+        let weights: Vec<f64> = (0..=t).map(|k| libm::pow(1.0 - rate, (t - k) as f64)).collect();
         let square: f64 = weights.iter().zip(&RETURNS).map(|(weight, return_)| weight * return_ * return_).sum();
         let expected = RETURNS[t] / (square / weights.iter().sum::<f64>() + 1e-16).sqrt();
         assert!((reward - expected).abs() < 1e-12, "{reward} {expected}");

@@ -43,10 +43,13 @@ impl RewardArgument {
     }
 }
 
+/// The name of a figure, and its value in a step.
+type Column = (&'static str, fn(&StepFigures) -> f64);
+
 /// Returns the figures of steps as arrays by name.
 pub(crate) fn figure_arrays<'py>(py: Python<'py>, figures: &[StepFigures]) -> PyResult<Bound<'py, PyDict>> {
     let arrays = PyDict::new(py);
-    let columns: [(&str, fn(&StepFigures) -> f64); 5] = [
+    let columns: [Column; 5] = [
         ("return_", |figures| figures.return_),
         ("previous_nav", |figures| figures.previous_nav),
         ("nav", |figures| figures.nav),
