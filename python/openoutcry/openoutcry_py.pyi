@@ -411,7 +411,7 @@ class TradingEnv:
     def dataset(self) -> Dataset: ...
     @property
     def figures(self) -> dict[str, npt.NDArray[Any]]:
-        """Figures of the last array step, for a reward of the caller: arrays of shape `(1,)` by name."""
+        """Figures of the last array step: arrays of shape `(1,)` by name."""
 
     def clone_state(self) -> State:
         """Return a checkpoint of the account, in O(symbols)."""
@@ -530,7 +530,10 @@ class Batch:
     def tradable(self) -> _Flags: ...
     @property
     def figures(self) -> dict[str, npt.NDArray[Any]]:
-        """Figures of the last step of every lane, for a reward of the caller: arrays by name, else empty."""
+        """Figures of the last step of every lane: arrays by name.
+
+        Empty unless the reward is None.
+        """
 
     def ended(self, lanes: Sequence[int]) -> list[tuple[float, int]]:
         """NAV and bar at the end of the previous episodes of `lanes`.

@@ -27,7 +27,7 @@ _PARAMETERS = {SHARPE: 0.01, "drawdown": 1.0, "turnover": 0.001}
 
 @dataclass(frozen=True)
 class StepFigures:
-    """Figures of one step of every lane, from which a reward function computes rewards.
+    """Figures of a step of every lane: the argument of a reward function.
 
     The scalar environment is one lane: `num_envs` is 1.
 

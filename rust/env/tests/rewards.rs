@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// A market in which an account of gross 20 is ruined within a few bars, or liquidated before.
+/// Returns lanes with and without a maintenance margin.
 fn lanes(n_symbols: usize, autoreset: Autoreset, reward: Reward) -> (Arc<Dataset>, Arc<Market>, Batch, [Terms; 2]) {
     let data = Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"));
     let market = Arc::new(Market::new(Arc::clone(&data)));
@@ -295,7 +295,9 @@ fn lanes(n_symbols: usize, autoreset: Autoreset, reward: Reward) -> (Arc<Dataset
 
 const N_LANES: usize = 21;
 
-/// Steps every lane beside its scalar environment, and returns the sums and endings of all episodes.
+/// Returns the sums and endings of all episodes.
+///
+/// Compares every lane with its scalar environment.
 fn episodes(n_symbols: usize, autoreset: Autoreset, reward: Reward) -> Vec<(f64, bool, f64)> {
     let (data, market, mut batch, terms) = lanes(n_symbols, autoreset, reward);
     let windows = batch.settings().windows[0].clone();

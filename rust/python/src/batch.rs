@@ -233,7 +233,9 @@ impl Batch {
         arrays::matrix(py, shares.map(|(lane, i)| self.core.shares(lane, i)).collect(), n_lanes)
     }
 
-    /// Figures of the last step of every lane, for a reward of the caller: arrays by name, else empty.
+    /// Figures of the last step of every lane: arrays by name.
+    ///
+    /// Empty unless the reward is None.
     #[getter]
     fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         figure_arrays(py, self.core.figures())

@@ -164,8 +164,8 @@ impl TradingEnv {
 
     /// Return an environment on an existing market.
     ///
-    /// `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of terms
-    /// with weights, or None for the simple return.
+    /// `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
+    /// terms with weights, or None for the simple return.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None))]
     fn from_dataset(
@@ -338,7 +338,7 @@ impl TradingEnv {
         Ok(info)
     }
 
-    /// Figures of the last array step, for a reward of the caller: arrays of shape `(1,)` by name.
+    /// Figures of the last array step: arrays of shape `(1,)` by name.
     #[getter]
     fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         figure_arrays(py, &[self.core.figures()])

@@ -15,7 +15,9 @@ pub(crate) enum RewardArgument {
     Terms(Vec<(Text, f64)>),
 }
 
-/// Returns the scheme of a reward, with its rate or penalty; that of None is computed by the caller.
+/// Returns the scheme of a reward with its rate or penalty.
+///
+/// None is the simple return, for a reward that the caller computes.
 pub(crate) fn reward_of(reward: Option<&RewardArgument>, parameter: f64) -> PyResult<Reward> {
     reward.map_or(Ok(Reward::Return), |reward| reward.scheme(parameter))
 }

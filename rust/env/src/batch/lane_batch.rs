@@ -42,7 +42,7 @@ pub struct Batch {
     ///
     /// The length is a multiple of eight lanes.
     orders: Vec<f64>,
-    /// The figures of the last step of each lane, for a reward of the caller; else empty.
+    /// Figures of the last step of each lane, for [`Reward::Return`]; else empty.
     figures: Vec<StepFigures>,
     /// One per thread.
     threads: Vec<ThreadWorkspace>,
@@ -190,7 +190,9 @@ impl Batch {
         self.episodes[lane].ended
     }
 
-    /// Returns the figures of the last step of each lane, for [`Reward::Return`]; else none.
+    /// Returns the figures of the last step of each lane, or none.
+    ///
+    /// Only a batch with [`Reward::Return`] has them.
     #[must_use]
     pub fn figures(&self) -> &[StepFigures] {
         &self.figures

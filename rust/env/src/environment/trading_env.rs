@@ -153,7 +153,9 @@ impl TradingEnv {
         self.episode.act(&self.data, weights, hold, &self.shaping)
     }
 
-    /// Returns the figures of the last step of [`TradingEnv::act`], for [`crate::Reward::Return`].
+    /// Returns the figures of the last step of [`TradingEnv::act`].
+    ///
+    /// Only an environment with [`crate::Reward::Return`] keeps them.
     #[must_use]
     pub fn figures(&self) -> StepFigures {
         self.episode.memory.figures

@@ -21,13 +21,15 @@ pub enum Reward {
     /// The batch keeps the [`crate::StepFigures`] of its steps, for a reward that the caller computes.
     #[default]
     Return,
-    /// Simple return of NAV from close to close; at ruin, -1 less what the episode has gained.
+    /// Simple return of NAV; at ruin, -1 less what the episode has gained.
     Simple,
     /// Log return of NAV.
     ///
     /// Its sum is the logarithm of the final NAV, or of 1e-8 if that is larger: minus infinity is useless to a learner.
     Log,
-    /// Return over its exponentially weighted volatility; at ruin, less what the episode has gained.
+    /// Return over its exponentially weighted volatility.
+    ///
+    /// At ruin, less what the episode has gained.
     ///
     /// Source: Moody and Saffell (2001), eq. 12, at a mean of 0.
     DifferentialSharpe {
@@ -132,9 +134,9 @@ pub(crate) fn add_simple(returns: &[f64; LANES], stepped: u8, paid: &mut PaidBlo
     }
 }
 
-/// Returns eight rewards of [`Reward::Log`], to the bit, and adds those of the lanes of `stepped` to their sums.
+/// Returns eight rewards of [`Reward::Log`], to the bit.
 ///
-/// The others are undefined. `nav` returns the NAV of a lane.
+/// Adds those of the lanes of `stepped` to their sums; the others are undefined. `nav` returns the NAV of a lane.
 #[inline]
 pub(crate) fn logs(
     returns: &[f64; LANES],

@@ -1,4 +1,4 @@
-//! The state of a reward within an episode, and what a reward of the caller is computed from.
+//! The state of a reward within an episode, and the figures of a step.
 
 use openoutcry_engine::RewardInputs;
 

@@ -6,13 +6,15 @@ use openoutcry_engine::RewardInputs;
 
 use crate::episode::reward_state::RewardState;
 
-/// The smallest NAV that a log reward distinguishes from ruin, as a share of the NAV at the start.
+/// The smallest NAV that a log reward distinguishes from ruin; NAV starts at 1.
 pub(crate) const RUIN: f64 = 1e-8;
 
 /// A log wealth just above that of [`RUIN`]: below it, wealth is read from the NAV.
 pub(crate) const NEAR_RUIN: f64 = -18.0;
 
-/// The smallest volatility of a bar that a return is divided by: far below that of a market, above the rounding of NAV.
+/// The smallest volatility of a bar that a return is divided by.
+///
+/// Far below that of a market, and above the rounding of NAV.
 const LEAST_VOLATILITY: f64 = 1e-8;
 
 /// The largest square of a return: sums of squares remain finite.
@@ -53,7 +55,9 @@ impl RewardTerms {
         "downside-penalty",
     ];
 
-    /// Returns a sum by the names and weights of its terms, and the rate of its differential Sharpe ratio.
+    /// Returns a sum by the names and weights of its terms.
+    ///
+    /// `rate` is that of its differential Sharpe ratio.
     ///
     /// `None` if a name is unknown or named twice, a weight is negative or not finite, or no gain has a weight above 0.
     #[must_use]
@@ -132,7 +136,9 @@ pub(crate) fn log_reward(inputs: RewardInputs, paid: &mut f64) -> f64 {
     reward
 }
 
-/// Returns whether a log reward after a sum of `paid` must be computed from the NAV.
+/// Returns whether a log reward must be computed from the NAV.
+///
+/// `paid` is the sum before.
 #[inline]
 pub(crate) fn is_near_ruin(reward: f64, paid: f64) -> bool {
     reward.min(paid).min(paid + reward) < NEAR_RUIN
@@ -143,7 +149,9 @@ pub(crate) fn log_of_nav(nav: f64) -> f64 {
     libm::log(nav.max(RUIN))
 }
 
-/// Returns a return over the exponentially weighted volatility of the episode, this bar included.
+/// Returns a return over the exponentially weighted volatility.
+///
+/// That of the episode, this bar included.
 ///
 /// It is the derivative of the exponentially weighted Sharpe ratio to its rate, for a mean of 0. The mean is left out,
 /// because its terms pay for a large loss after small ones, and for time in cash after a loss. The volatility is the
