@@ -23,6 +23,7 @@ __all__ = [
     "MAX_ABS_WEIGHT",
     "OBSERVATION_SCHEMA",
     "REWARDS",
+    "REWARD_TERMS",
     "SCENARIOS",
     "Baseline",
     "Batch",
@@ -131,6 +132,7 @@ DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
 BASELINES: list[str]
 REWARDS: list[str]
+REWARD_TERMS: list[str]
 SCENARIOS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
@@ -328,11 +330,12 @@ class TradingEnv:
         limits: Limits,
         lookback: int,
         seed: int,
-        shaping: tuple[str, float, float] | None = None,
+        shaping: tuple[str | list[tuple[str, float]] | None, float, float] | None = None,
     ) -> TradingEnv:
         """Return an environment on an existing market.
 
-        `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
+        `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
+        terms with weights, or None for the simple return.
         """
 
     def reset(self) -> str:
@@ -406,6 +409,10 @@ class TradingEnv:
     def truncated(self) -> bool: ...
     @property
     def dataset(self) -> Dataset: ...
+    @property
+    def figures(self) -> dict[str, npt.NDArray[Any]]:
+        """Figures of the last array step: arrays of shape `(1,)` by name."""
+
     def clone_state(self) -> State:
         """Return a checkpoint of the account, in O(symbols)."""
 
@@ -521,6 +528,13 @@ class Batch:
     def done(self) -> _Flags: ...
     @property
     def tradable(self) -> _Flags: ...
+    @property
+    def figures(self) -> dict[str, npt.NDArray[Any]]:
+        """Figures of the last step of every lane: arrays by name.
+
+        Empty unless the reward is None.
+        """
+
     def ended(self, lanes: Sequence[int]) -> list[tuple[float, int]]:
         """NAV and bar at the end of the previous episodes of `lanes`.
 

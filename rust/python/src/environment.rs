@@ -3,19 +3,19 @@ use std::sync::{Arc, OnceLock};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
 use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
-    CostModel as CoreCosts, Dataset as CoreDataset, FillKey, Limits as CoreLimits, Shaping, State as CoreState,
-    StepCosts, Stepped, TradingEnv as CoreEnv, Window,
+    CostModel as CoreCosts, Dataset as CoreDataset, Limits as CoreLimits, Shaping, State as CoreState, StepCosts,
+    Stepped, TradingEnv as CoreEnv, Window,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arguments::{self, Text};
-use crate::batch::reward;
+use crate::arguments;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::events::event_dict;
 use crate::limits::Limits;
+use crate::reward::{RewardArgument, figure_arrays, reward_of};
 
 /// A checkpoint of an account, at one bar of one environment.
 ///
@@ -164,7 +164,8 @@ impl TradingEnv {
 
     /// Return an environment on an existing market.
     ///
-    /// `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
+    /// `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
+    /// terms with weights, or None for the simple return.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None))]
     fn from_dataset(
@@ -174,13 +175,13 @@ impl TradingEnv {
         limits: &Limits,
         #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
-        shaping: Option<(Text, f64, f64)>,
+        shaping: Option<(Option<RewardArgument>, f64, f64)>,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
         env.core = env.core.with_lookback(lookback).map_err(to_py)?;
-        if let Some((name, parameter, no_trade_band)) = shaping {
-            env.core = env.core.with_shaping(Shaping { reward: reward(&name, parameter)?, no_trade_band });
+        if let Some((reward, parameter, no_trade_band)) = shaping {
+            env.core = env.core.with_shaping(Shaping { reward: reward_of(reward.as_ref(), parameter)?, no_trade_band });
         }
         Ok(env)
     }
@@ -337,6 +338,12 @@ impl TradingEnv {
         Ok(info)
     }
 
+    /// Figures of the last array step: arrays of shape `(1,)` by name.
+    #[getter]
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        figure_arrays(py, &[self.core.figures()])
+    }
+
     /// NAV at the current close; 1 at the start.
     #[getter]
     fn nav(&self) -> f64 {
@@ -386,14 +393,4 @@ impl TradingEnv {
 fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
     let message = || format!("`{name}` must have {expected} elements; received {received}");
     if received == expected { Ok(()) } else { Err(raise("shape_mismatch", &message())) }
-}
-
-/// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
-#[pyfunction]
-pub(crate) fn fill_noise(
-    #[pyo3(from_py_with = arguments::seed)] seed: u64,
-    #[pyo3(from_py_with = arguments::bar)] bar: usize,
-    symbol: Text,
-) -> f64 {
-    FillKey::from_seed(seed).uniform(bar, &symbol)
 }

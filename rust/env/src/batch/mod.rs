@@ -8,6 +8,7 @@ mod buffers;
 mod lane_accounts;
 pub(crate) mod lane_batch;
 mod lane_episodes;
+mod lane_rewards;
 mod sliding_windows;
 mod step_parts;
 mod streaming_observations;
