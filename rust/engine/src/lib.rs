@@ -35,6 +35,7 @@ pub use market::bar_frequency::inferred_periods_per_year;
 pub use market::columns::{Columns, Fundamental, NewsItem, Origin};
 pub use market::csv_reader::CsvReader;
 pub use market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
+pub use market::feature_columns::{Feature, FeatureScope};
 pub use market::long_rows::LongRows;
 pub use market::row_lines::RowLines;
 pub use market::sheet_cells::{CellText, SheetCells};

@@ -1,3 +1,4 @@
+use crate::market::feature_columns::Feature;
 use crate::market::row_lines::RowLines;
 
 /// The raw columns of a dataset.
@@ -39,6 +40,8 @@ pub struct Columns {
     pub fundamentals: Vec<Fundamental>,
     /// Point-in-time headlines.
     pub news: Vec<NewsItem>,
+    /// Features, each known at the close of its bar.
+    pub features: Vec<Feature>,
     /// Positions of the values in their source.
     pub origin: Origin,
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::error::DataError;
 use crate::market::columns::{Columns, Fundamental};
-use crate::market::date;
+use crate::market::{date, feature_columns};
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::vectorized;
 
@@ -54,7 +54,8 @@ pub(crate) fn check(columns: &Columns) -> Check {
     check_prices(columns)?;
     check_actions(columns)?;
     check_delistings(columns)?;
-    check_lanes(columns)
+    check_lanes(columns)?;
+    feature_columns::check(columns)
 }
 
 fn check_axis(columns: &Columns) -> Check {

@@ -341,7 +341,7 @@ impl SlidingArray {
     /// Returns the state of an array that was never written.
     #[must_use]
     pub fn new(batch: &Batch) -> Self {
-        Self::unwritten(batch.id, batch.settings.lookback, batch.n_symbols(), batch.n_lanes())
+        Self::unwritten(batch.id, batch.settings.lookback, &batch.markets[0], batch.n_lanes())
     }
 }
 
