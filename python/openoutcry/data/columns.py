@@ -21,6 +21,21 @@ _TOLERANCE = 1.5
 STATED_PERIODS = "`periods_per_year`"
 
 
+class StoredTable:
+    """A table of a market, read once from its native market; None if the market does not have it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, market: Any, owner: type | None = None) -> Any:
+        if market is None:
+            return self
+        found = market._column(self._name)
+        # An attribute of the object is found before this descriptor.
+        market.__dict__[self._name] = found
+        return found
+
+
 class HasPeriods(Protocol):
     """A market, native or not."""
 
@@ -192,9 +207,16 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
         risk_free=None if risk_free is None else series("risk_free", risk_free),
         fundamentals=fundamentals(values.get("fundamentals", ())),
         news=news(values.get("news", ())),
+        features=_features(values.get("features", ()), dates, symbols),
         origin=frame_rows,
         **{name: None if cells is None else table(name, cells, symbols) for name, cells in tables.items()},
     )
+
+
+def _features(given: Any, dates: Sequence[str], symbols: Sequence[str]) -> list[tuple[str, str, Table]]:
+    """Return features as name, scope and values, bar after bar; `given` may be a function of dates and symbols."""
+    found = given(dates, symbols) if callable(given) else given
+    return [(name, scope, np.ravel(cells)) for name, scope, cells in found]
 
 
 def values_of(core: native.Dataset) -> dict[str, Any]:
@@ -204,7 +226,7 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
     values: dict[str, Any] = {name: cells for name, cells in found.items() if cells is not None}
     values |= {"tradable": None if tradable is None else tradable != 0.0, "risk_free": core.risk_free}
     values |= {"dates": core.dates, "symbols": core.symbols, "periods_per_year": stated_periods(core)}
-    return values | {"fundamentals": core.fundamentals, "news": core.news}
+    return values | {"fundamentals": core.fundamentals, "news": core.news, "features": core.features}
 
 
 def periods_notices(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import gymnasium as gym
@@ -27,6 +28,7 @@ from openoutcry.data.market_source import open_market
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite, scheme_of
+from openoutcry.gym.observed_columns import observed_columns
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.openoutcry_py import CostModel, Limits, State
 from openoutcry.scenarios.scenario import NAMES as TIERS
@@ -82,6 +84,11 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         limits: Limits on actions; None for the defaults of `Limits`.
         observation: `dict`, `flat` or `cursor`.
         lookback: Number of bars of history; None for no history, or for 20 if `observation="flat"`.
+        features: Observed columns: names of features of the market, or `open`, `high`, `low`, `close`, `volume`; None
+            for all features of the market. A dict observation has those of symbols in `features`, `(n, n_features)`,
+            and those of the market in `market_features`; a flat one has them in every bar, after the log returns.
+        scale: Normalization of `features`: `none`, `expanding` by mean and deviation of all bars so far, or `window`
+            by those of the last 252; 0 before two different values are known.
         reward: `simple`, `log`, `differential-sharpe`, `drawdown` or `turnover`. It shapes training, not scores.
         reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
         no_trade_band: An order that changes a weight by less than this is a hold.
@@ -111,6 +118,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         limits: Limits | None = None,
         observation: str = "dict",
         lookback: int | None = None,
+        features: Sequence[str] | None = None,
+        scale: str = "none",
         reward: str = "simple",
         reward_parameter: float | None = None,
         no_trade_band: float = 0.0,
@@ -128,6 +137,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self.render_mode = render_mode
         self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
         start, end, n_bars, split = episodes.on(self.dataset, shown)
+        self._observed = observed_columns([self.dataset], features, scale)
         self._episodes = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
         self._core = native.TradingEnv.from_dataset(
             self.dataset._core,
@@ -137,6 +147,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             lookback=shown,
             seed=seed,
             shaping=(self.reward_scheme, parameter, finite("no_trade_band", no_trade_band)),
+            observed=self._observed.native,
         )
         self._kind, self._lookback = observation_of(observation), lookback
         self._is_seeded, self._is_ready = False, not episodes.is_random
@@ -144,7 +155,9 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self._navs: list[float] = []
         n = self.dataset.n_symbols
         self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
-        self.observation_space: spaces.Space[Any] = observation_space(self._kind, n, lookback, self.dataset.n_bars)
+        self.observation_space: spaces.Space[Any] = observation_space(
+            self._kind, n, lookback, self.dataset.n_bars, self._observed
+        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -248,8 +261,15 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         }
         if self._lookback is not None:
             observation["history"] = np.empty((self._lookback, n))
+        if names := self._observed.symbol_names:
+            observation["features"] = np.empty((n, len(names)))
+        if names := self._observed.market_names:
+            observation["market_features"] = np.empty(len(names))
         observation["cash"][0] = self._core.observe_into(
-            observation["closes"], observation["positions"], observation["listed"], observation.get("history")
+            observation["closes"],
+            observation["positions"],
+            observation["listed"],
+            *(observation.get(name) for name in ("history", "features", "market_features")),
         )
         return observation
 
