@@ -592,8 +592,8 @@ class Dataset:
     ) -> Dataset:
         """Return a market of columns, each of shape `(n_bars, n_symbols)`.
 
-        `features` has names, scopes (`symbol` or `market`) and values, bar after bar. `origin` has the frame row of each
-        bar, or the cell of each frame row.
+        `features` has names, scopes (`symbol` or `market`) and values, bar after bar. `origin` has the frame row of
+        each bar, or the cell of each frame row.
         """
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,19 +21,23 @@ _TOLERANCE = 1.5
 STATED_PERIODS = "`periods_per_year`"
 
 
-class StoredTable:
+_T = TypeVar("_T")
+
+
+class StoredTable(Generic[_T]):
     """A table of a market, read once from its native market; None if the market does not have it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, market: Any, owner: type | None = None) -> Any:
+    def __get__(self, market: Any, owner: type | None = None) -> _T:
         if market is None:
-            return self
-        found = market._column(self._name)
+            return self  # type: ignore[return-value]
+        table = market._core.column(self._name)
         # An attribute of the object is found before this descriptor.
+        found: Any = None if table is None else frozen(table)
         market.__dict__[self._name] = found
-        return found
+        return found  # type: ignore[no-any-return]
 
 
 class HasPeriods(Protocol):

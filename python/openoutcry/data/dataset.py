@@ -96,8 +96,9 @@ class Dataset:
         table = {"dates": dates, "symbols": symbols, "periods_per_year": periods_per_year, "close": close, "open": open}
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
-        table["features"] = partial(feature_columns.native_features, features or {})
-        core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
+        feeds: dict[str, Any] = {"fundamentals": fundamentals, "news": news}
+        feeds["features"] = partial(feature_columns.native_features, features or {})
+        core = columns.native_dataset(table | feeds)
         texts = columns.with_caveats(core, periods_per_year, checked_texts("notices", notices))
         return cls(core, name=name, notices=texts)
 
@@ -237,26 +238,21 @@ class Dataset:
         """Whether orders fill at the next open, not at the close of the decision."""
         return self._core.has_opens
 
-    @cached_property
-    def close(self) -> Table:
-        """Closing prices."""
-        table = self._column("close")
-        assert table is not None, "every dataset has closes"
-        return table
-
-    open = columns.StoredTable()
+    close = columns.StoredTable[Table]()
+    """Closing prices."""
+    open = columns.StoredTable["Table | None"]()
     """Opening prices."""
-    high = columns.StoredTable()
+    high = columns.StoredTable["Table | None"]()
     """High prices."""
-    low = columns.StoredTable()
+    low = columns.StoredTable["Table | None"]()
     """Low prices."""
-    volume = columns.StoredTable()
+    volume = columns.StoredTable["Table | None"]()
     """Shares traded."""
-    dividends = columns.StoredTable()
+    dividends = columns.StoredTable["Table | None"]()
     """Cash per pre-split share, 0 for none."""
-    splits = columns.StoredTable()
+    splits = columns.StoredTable["Table | None"]()
     """New shares per old share, 1 for none."""
-    delistings = columns.StoredTable()
+    delistings = columns.StoredTable["Table | None"]()
     """Return from the last close to the cash settlement, on the settlement bar."""
 
     @cached_property
@@ -390,10 +386,6 @@ class Dataset:
 
     def _known(self) -> tuple[str, bytes | None]:
         return self.name, None if self.commitment is None else bytes.fromhex(self.commitment)  # as in records
-
-    def _column(self, name: str) -> Table | None:
-        table = self._core.column(name)
-        return None if table is None else columns.frozen(table)
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}

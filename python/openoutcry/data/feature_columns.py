@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,26 @@ from openoutcry.arguments import checked_integer, is_bool, unmasked_array
 from openoutcry.data import columns
 from openoutcry.errors import refusal
 
-if TYPE_CHECKING:
-    from openoutcry.data.dataset import Dataset
-
 Values = npt.NDArray[np.float64]
 NativeFeature: TypeAlias = "tuple[str, str, Values]"
 """Name, scope (`symbol` or `market`) and values, bar after bar."""
 
 REFUSE, FORWARD = "refuse", "forward"
+
+
+class Market(Protocol):
+    """What a feature needs of a market."""
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """ISO 8601 dates of the bars."""
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """Features by name."""
+
+    def head(self, n_bars: int) -> Any:
+        """Return the market of the first bars."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +138,7 @@ def forward(table: Values) -> Values:
     return np.where(last < 0, np.nan, np.take_along_axis(table, np.maximum(last, 0), axis=0))
 
 
-def with_features(dataset: Dataset, given: Any, lag: int, missing: str | float) -> dict[str, Any]:
+def with_features(dataset: Market, given: Any, lag: int, missing: str | float) -> dict[str, Any]:
     """Return the features of a dataset and new ones, by name.
 
     Args:
@@ -141,7 +153,9 @@ def with_features(dataset: Dataset, given: Any, lag: int, missing: str | float) 
     found: dict[str, Any] = dict(dataset.features)
     for name, value in (computed(dataset, given) if callable(given) else dict(given)).items():
         if name in found:
-            raise refusal("value_invalid", f"the name of a feature must be new; received {name!r}, which the market has")
+            raise refusal(
+                "value_invalid", f"the name of a feature must be new; received {name!r}, which the market has"
+            )
         values = computed(dataset, value, name)[name] if callable(value) else value
         found[name] = values if isinstance(values, Feature) else Feature(values, lag=lag, missing=missing)
     return found
@@ -151,14 +165,14 @@ def with_features(dataset: Dataset, given: Any, lag: int, missing: str | float) 
 _N_CUTS = 12
 
 
-def computed(dataset: Dataset, function: Callable[[Any], Any], name: str = "") -> dict[str, Any]:
+def computed(dataset: Market, function: Callable[[Any], Any], name: str = "") -> dict[str, Any]:
     """Return the values of a function of a market, after a check that they are causal.
 
     Raises:
         OpenOutcryError: a value of a bar differs once later bars are missing.
     """
     whole = _by_name(function(dataset), function, name)
-    for n_bars in _cuts(dataset.n_bars):
+    for n_bars in _cuts(len(dataset.dates)):
         part = _by_name(function(dataset.head(n_bars)), function, name)
         for key, feature in whole.items():
             _check_causal(key, as_feature(feature), as_feature(part.get(key)), dataset.dates, n_bars)
@@ -185,14 +199,16 @@ def _check_causal(name: str, whole: Feature, part: Feature, dates: Sequence[str]
     if not same.all():
         bar = int(np.argmin(same))
         message = f"feature {name!r} must be computed from bars up to its own; received a value of {dates[bar]} that"
-        hint = f"hint: it uses later bars; shift it, or state lag={n_bars - bar} or more"
+        hint = 'hint: it uses later bars: shift them, and normalise by bars so far (`scale="expanding"` does)'
         raise refusal("value_invalid", f"{message} changes when the bars from {dates[n_bars]} on are missing; {hint}")
 
 
 def cut(features: Mapping[str, Any], rows: slice | Values, places: Sequence[int]) -> dict[str, Any]:
     """Return features of some bars and symbols."""
     return {
-        name: replace(feature, values=feature.values[rows] if feature.values.ndim == 1 else feature.values[rows][:, places])
+        name: replace(
+            feature, values=feature.values[rows] if feature.values.ndim == 1 else feature.values[rows][:, places]
+        )
         for name, feature in features.items()
     }
 

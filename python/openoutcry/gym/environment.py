@@ -152,11 +152,14 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self._kind, self._lookback = observation_of(observation), lookback
         self._is_seeded, self._is_ready = False, not episodes.is_random
         self._has_listing_changes = has_listing_changes(self.dataset, start)
+        self._prepare()
+
+    def _prepare(self) -> None:
         self._navs: list[float] = []
-        n = self.dataset.n_symbols
+        n, n_bars = self.dataset.n_symbols, self.dataset.n_bars
         self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
         self.observation_space: spaces.Space[Any] = observation_space(
-            self._kind, n, lookback, self.dataset.n_bars, self._observed
+            self._kind, n, self._lookback, n_bars, self._observed
         )
 
     def reset(

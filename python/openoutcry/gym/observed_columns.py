@@ -53,7 +53,8 @@ def observed_columns(datasets: Sequence[Dataset], features: Any, scale: Any) -> 
     if scale not in SCALES:
         raise refusal("argument_invalid", f"`scale` must be one of {', '.join(SCALES)}; received {scale!r}")
     found = [_scopes(dataset, features) for dataset in datasets]
-    if other := next((each for each in found if each != found[0]), None):
+    # Equal dicts may have another order of names.
+    if (other := next((each for each in found if list(each.items()) != list(found[0].items())), None)) is not None:
         wanted = f"`features` must be columns that all markets have, in one order: {', '.join(found[0])}"
         raise refusal("argument_invalid", f"{wanted}; received {', '.join(other) or 'none'}")
     names = found[0]

@@ -1,7 +1,7 @@
 use std::fmt;
 
+use crate::market::columns::FeatureScope;
 use crate::market::dataset::Dataset;
-use crate::market::feature_columns::FeatureScope;
 
 /// A market as known at the close of one bar.
 ///

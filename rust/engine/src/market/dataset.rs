@@ -2,9 +2,9 @@ use std::sync::OnceLock;
 
 use crate::error::DataError;
 use crate::market::bar_frequency::inferred_periods_per_year;
-use crate::market::columns::{Columns, Origin};
+use crate::market::columns::{Columns, Feature, Origin};
 use crate::market::corporate_actions::ActionTable;
-use crate::market::feature_columns::Feature;
+
 use crate::market::fill_prices::FillPrices;
 use crate::market::grid::Grid;
 use crate::market::market_tables::MarketTables;

@@ -3,9 +3,8 @@
 use sha2::{Digest, Sha256};
 
 use crate::error::DataError;
-use crate::market::columns::{Columns, Fundamental, NewsItem};
+use crate::market::columns::{Columns, Feature, FeatureScope, Fundamental, NewsItem};
 use crate::market::dataset::Dataset;
-use crate::market::feature_columns::{Feature, FeatureScope};
 use crate::market::fingerprint::MAGIC;
 
 impl Dataset {
