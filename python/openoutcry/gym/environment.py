@@ -134,7 +134,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self.costs, self.limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
         episodes = Episodes(window, within, episode_bars, split)
         self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset, split)
-        self.render_mode = render_mode
+        self.render_mode, self._is_seeded = render_mode, False
         self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
         start, end, n_bars, split = episodes.on(self.dataset, shown)
         self._observed = observed_columns([self.dataset], features, scale)
@@ -150,11 +150,11 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             observed=self._observed.native,
         )
         self._kind, self._lookback = observation_of(observation), lookback
-        self._is_seeded, self._is_ready = False, not episodes.is_random
-        self._has_listing_changes = has_listing_changes(self.dataset, start)
-        self._prepare()
+        self._is_ready = not episodes.is_random
+        self._prepare(start)
 
-    def _prepare(self) -> None:
+    def _prepare(self, start: int) -> None:
+        self._has_listing_changes = has_listing_changes(self.dataset, start)
         self._navs: list[float] = []
         n, n_bars = self.dataset.n_symbols, self.dataset.n_bars
         self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]

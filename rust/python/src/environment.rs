@@ -3,8 +3,8 @@ use std::sync::{Arc, OnceLock};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
 use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
-    CostModel as CoreCosts, Dataset as CoreDataset, FeatureScope, FillKey, Limits as CoreLimits, Shaping,
-    State as CoreState, StepCosts, Stepped, TradingEnv as CoreEnv, Window,
+    CostModel as CoreCosts, Dataset as CoreDataset, FeatureScope, FillKey, Limits as CoreLimits, Shaping, StepCosts,
+    Stepped, TradingEnv as CoreEnv, Window,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -16,28 +16,7 @@ use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::events::event_dict;
 use crate::limits::Limits;
-
-/// A checkpoint of an account, at one bar of one environment.
-///
-/// An environment resumed from it gives the same bits.
-#[pyclass(frozen, eq, from_py_object, module = "openoutcry.openoutcry_py")]
-#[derive(Clone, PartialEq)]
-pub struct State(CoreState);
-
-#[pymethods]
-impl State {
-    /// Index of the bar of the checkpoint.
-    #[getter]
-    fn bar(&self) -> usize {
-        self.0.bar()
-    }
-
-    /// NAV at the checkpoint; 1 at the start.
-    #[getter]
-    fn nav(&self) -> f64 {
-        self.0.nav()
-    }
-}
+use crate::state::State;
 
 /// The JSON environment: a market that is stepped with decisions in JSON.
 ///
