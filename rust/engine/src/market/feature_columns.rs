@@ -29,7 +29,7 @@ impl Dataset {
                     };
                     let message =
                         format!("feature {:?} {place} must be a finite number; received {value}", feature.name);
-                    let hint = "hint: state a rule for missing values, such as missing=\"forward\" or missing=0.0";
+                    let hint = "hint: state a rule for missing values: missing=\"forward\" or missing=0.0; of a file, features={\"NAME\": \"forward\"}";
                     return Err(DataError::new("value_invalid", format!("{message}; {hint}")));
                 }
             }
