@@ -23,6 +23,7 @@ __all__ = [
     "MAX_ABS_WEIGHT",
     "OBSERVATION_SCHEMA",
     "REWARDS",
+    "REWARD_TERMS",
     "SCENARIOS",
     "Baseline",
     "Batch",
@@ -131,6 +132,7 @@ DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
 BASELINES: list[str]
 REWARDS: list[str]
+REWARD_TERMS: list[str]
 SCENARIOS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
@@ -328,13 +330,14 @@ class TradingEnv:
         limits: Limits,
         lookback: int,
         seed: int,
-        shaping: tuple[str, float, float] | None = None,
+        shaping: tuple[str | list[tuple[str, float]] | None, float, float] | None = None,
         observed: tuple[list[str], tuple[str, int]] | None = None,
     ) -> TradingEnv:
         """Return an environment on an existing market.
 
-        `shaping` is the reward of array steps, by name, its parameter, and the no-trade band. `observed` has the names
-        of observed columns, and their scale with its number of bars.
+        `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
+        terms with weights, or None for the simple return. `observed` has the names of observed columns, and their
+        scale with its number of bars.
         """
 
     def reset(self) -> str:
@@ -370,7 +373,7 @@ class TradingEnv:
     def observe_flat(self, flat: npt.NDArray[np.float32]) -> None:
         """Write the last log returns, the weights and the cash over NAV.
 
-        The shape is `((lookback + 1) * n_symbols + 1,)`, float32.
+        The shape is `(lookback * bar_len + n_symbols + 1,)`, float32.
         """
 
     def observe_account(self, account: npt.NDArray[np.float32]) -> None:
@@ -412,6 +415,10 @@ class TradingEnv:
     def truncated(self) -> bool: ...
     @property
     def dataset(self) -> Dataset: ...
+    @property
+    def figures(self) -> dict[str, npt.NDArray[Any]]:
+        """Figures of the last array step: arrays of shape `(1,)` by name."""
+
     def clone_state(self) -> State:
         """Return a checkpoint of the account, in O(symbols)."""
 
@@ -527,6 +534,13 @@ class Batch:
     def done(self) -> _Flags: ...
     @property
     def tradable(self) -> _Flags: ...
+    @property
+    def figures(self) -> dict[str, npt.NDArray[Any]]:
+        """Figures of the last step of every lane: arrays by name.
+
+        Empty unless the reward is None.
+        """
+
     def ended(self, lanes: Sequence[int]) -> list[tuple[float, int]]:
         """NAV and bar at the end of the previous episodes of `lanes`.
 
@@ -534,7 +548,10 @@ class Batch:
         """
 
     def market_bars(self, market: int) -> npt.NDArray[np.float32]:
-        """Return the rows of a dataset, shape `(n_bars, bar_len)`: log returns, then observed columns."""
+        """Return the rows of a dataset, shape `(n_bars, bar_len)`, float32.
+
+        A row has log returns, then observed columns.
+        """
 
 @final
 class Episodes:
@@ -636,7 +653,12 @@ class Dataset:
     @property
     def news(self) -> list[tuple[str, str, str]]: ...
     @property
-    def features(self) -> list[tuple[str, str, _Table]]: ...
+    def features(self) -> list[tuple[str, str, _Table]]:
+        """Features as `(name, scope, values)`.
+
+        Values have shape `(n_bars, n_symbols)`, or `(n_bars, 1)` of the market.
+        """
+
     @property
     def fingerprint(self) -> str: ...
     def to_bytes(self) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -134,42 +134,63 @@ def test_repeating_runs_in_any_order_changes_nothing(
         assert rankings(two) == found
         two.rebuild()
         assert rankings(two) == found
-        assert [exact(each) for each in one.top(99)] == expected(runs, one)
+        assert expected(runs, one) == [exact(each) for each in one.top(99)]
     shutil.rmtree(folder)
 
 
-def exact(found: StrategySummary) -> tuple[str, float | None, int]:
-    return found.strategy, found.mean, found.n
+def exact(found: StrategySummary) -> tuple[str, object, int]:
+    return found.strategy, pytest.approx(found.mean, rel=1e-12), found.n
 
 
 def expected(runs: list[LedgerRun], ledger: Ledger) -> list[tuple[str, float, int]]:
     """Rank by the definition, in exact fractions."""
     base = ledger.connection()
     families = dict(base.execute("SELECT fingerprint, family FROM markets"))
-    ranked = [run for run in runs if run.kind != "holdout" and not run.holdout_touched]
-    keyed = sorted(
-        (run.strategy["name"], families[run.market.fingerprint], run.trial, place) for place, run in enumerate(ranked)
-    )
+    groups: dict[str, dict[int, list[LedgerRun]]] = {}
+    for run in runs:
+        is_ranked = run.kind != "holdout" and not run.holdout_touched and run.status == "done"
+        if is_ranked and run.metrics.sharpe_ratio is not None:
+            family = families[run.market.fingerprint]
+            groups.setdefault(run.strategy["name"], {}).setdefault(family, []).append(run)
     made = []
-    for name, of_strategy in groupby(keyed, lambda key: key[0]):
-        markets, n = [], 0
-        for _, of_market in groupby(of_strategy, lambda key: key[1]):
-            trials = []
-            for _, of_trial in groupby(of_market, lambda key: key[2]):
-                # Equal results count once; the deviation of the test data is in these fields.
-                results = {
-                    (run.metrics.sharpe_ratio, run.metrics.win_rate, run.track)
-                    for run in (ranked[place] for *_, place in of_trial)
-                    if run.status == "done"
-                }
-                ratios = [Fraction(sharpe) for sharpe, *_ in results if sharpe is not None]
-                trials += [Fraction(float(sum(ratios) / len(ratios)))] if ratios else []
-            n += len(trials)
-            markets += [Fraction(float(sum(trials) / len(trials)))] if trials else []
-        if markets:
-            made.append((ledger_name(name), float(sum(markets) / len(markets)), n))
+    for name, by_family in groups.items():
+        found = [family_mean(rated) for _, rated in sorted(by_family.items())]
+        mean = float(sum(Fraction(each) for each, _ in found) / len(found))
+        made.append((ledger_name(name), mean, sum(n for _, n in found)))
     ids = {each.strategy: each.strategy_id for each in ledger.top(99)}
     return sorted(made, key=lambda row: (-row[1], -row[2], ids[row[0]]))
+
+
+def family_mean(rated: list[LedgerRun]) -> tuple[float, int]:
+    """Return the mean of the days of a market, each by its longest window, and the number of its trials."""
+    days: dict[tuple[str, str], int] = {}
+    spans = {run.window: days_of(run.window) for run in rated}
+    for day in set().union(*spans.values()):
+        longest = max((window for window in spans if day in spans[window]), key=lambda window: len(spans[window]))
+        days[longest] = days.get(longest, 0) + 1
+    total, counted = Fraction(0), set()
+    for window, weight in days.items():
+        # Equal results count once; the deviation of the test data is in these fields.
+        results = {
+            (run.trial, run.metrics.sharpe_ratio, run.metrics.win_rate, run.track, run.market.fingerprint)
+            for run in rated
+            if run.window == window
+        }
+        trials = {each[0] for each in results}
+        means = [exact_mean([each[1] for each in results if each[0] == trial]) for trial in trials]
+        total += weight * Fraction(exact_mean(means))
+        counted |= trials
+    return float(total / sum(days.values())), len(counted)
+
+
+def exact_mean(values: list[float]) -> float:
+    return float(sum(map(Fraction, values)) / len(values))
+
+
+def days_of(window: tuple[str, str]) -> range:
+    """Return the numbers of the days from one date to another."""
+    first, last = (date.fromisoformat(each).toordinal() for each in window)
+    return range(first, last)
 
 
 def ledger_name(name: str) -> str:

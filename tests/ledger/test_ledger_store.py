@@ -221,8 +221,8 @@ def test_the_ranking_is_by_the_raw_mean_with_the_deflated_ratio_next_to_it(tmp_p
     text = ledger.prior_results() or ""
     for rank, each in enumerate((first, second), 1):
         name = f"trend(n={rank})"
-        assert f"{rank}. {name}: mean Sharpe {each.mean:.2f} over 1 trial; DSR {each.dsr:.2f} at 39 trials;" in text
-        assert f"{rank} | {name} | 1 | {each.mean:.2f} | {each.dsr:.2f}\n" in text
+        assert f"{rank}. mean Sharpe {each.mean:.2f} over 1 trial; DSR {each.dsr:.2f} at 39 trials;" in text
+        assert f'{rank} |      1 |        {each.mean:.2f} |  {each.dsr:.2f} | "{name}"\n' in text
 
 
 def test_the_trials_of_one_session_can_be_excluded(tmp_path: Path) -> None:

@@ -138,11 +138,10 @@ def test_a_second_session_appends_to_the_list_of_runs_and_reports_its_metrics(tm
     prompt = research(tmp_path, "prompt", JOURNAL).stdout
     assert "## Learnings from 1 prior backtest across 1 strategy" in prompt
     number = r"-?\d+\.\d+"
-    named = r"1\. trend\(fast=15, side=long, slow=90\): "
     entry = (
         rf"mean Sharpe {number} over 1 trial; .*max drawdown {number} %, win rate {number} %; profit factor {number}"
     )
-    assert re.search(named + entry, prompt)
+    assert re.search(rf'1\. {entry}; "trend\(fast=15, side=long, slow=90\)" on ', prompt)
 
 
 def test_a_spent_holdout_is_refused_in_the_next_session(tmp_path: Path) -> None:

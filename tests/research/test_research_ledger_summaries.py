@@ -163,7 +163,8 @@ def test_the_next_session_reads_which_gates_a_trial_failed(tmp_path: Path) -> No
         result = research(lambda: noise(7), FixedProposer(proposals), config, Workspace(tmp_path / "out", ledger))
         worst = min(result.trials, key=lambda trial: trial.oos.sharpe)
         text = ledger.prior_results() or ""
-    line = next(line for line in text.splitlines() if line.startswith("2. trend(") and worst.reasons[0] in line)
+    line = next(line for line in text.splitlines() if line.startswith("2. ") and worst.reasons[0] in line)
+    assert '"trend(fast=' in line
     assert f"slow={worst.candidate.proposal.params['slow']}" in line
 
 

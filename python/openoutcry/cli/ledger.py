@@ -12,12 +12,12 @@ import typer
 
 from openoutcry.cli.ledger_tables import (
     LIST_HEADS,
-    TOP_HEADS,
+    captions_of,
     list_rows,
     print_comparison,
+    print_ranking,
     print_rows,
     print_run,
-    top_rows,
 )
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
@@ -69,11 +69,16 @@ TOP_EXAMPLES = """
 
 `openoutcry ledger top --prompt`, the prompt text of a research session
 
-`trials` are those of the strategy, `reruns` its repeated runs, and `market trials` all on the market of its longest
-run.
+`openoutcry ledger top --setting 3f1c`, for the runs at other costs or limits
+
+`trials` are those in the mean, `left out` those that are not, for the reasons below the table, `reruns` repeated runs,
+and `market trials` the trials of all strategies on the markets of the mean. The drawdown is a mean, too.
+
+By default, the setting is the standard one, else the strictest one with a ranked strategy.
 
 The mean Sharpe ratio of the best of many strategies is partly luck. DSR, the deflated Sharpe ratio, is the probability
-that the true ratio is positive, given all trials on this market and its renamed or changed copies.
+that the true ratio is positive, given all trials on the
+market of the longest run and on its renamed or changed copies.
 """
 VERIFY_EXAMPLES = """
 **Examples**
@@ -165,11 +170,11 @@ def compare(
     """
     if url is not None:
         found, missing = compare_client(url, ids)
-        strategies: dict[str, tuple[str | None, str]] = {}
+        captions: dict[str, str] = {}
     else:
         with opened(folder) as ledger:
             found, missing = ledger.compare([each if len(each) == 36 else ledger.id_of(each) for each in ids])
-            strategies = ledger.descriptions([each.id for each in found])
+            captions = captions_of([each.id for each in found], ledger.facts([each.id for each in found]))
     if out is not None:
         with _writing(out):
             n_rows = table_export.write_summaries(found, out)
@@ -177,7 +182,7 @@ def compare(
     elif as_json:
         echo_json([each.to_row() for each in found])
     else:
-        print_comparison(Console(), found, strategies)
+        print_comparison(Console(), found, captions)
     for run_id in missing:
         echo(f"missing: {run_id}", err=True)
 
@@ -188,25 +193,29 @@ def top(
     n: int = typer.Option(5, "-n", min=1, max=100_000, help="Number of strategies."),
     data: str | None = MARKET,
     worst: bool = typer.Option(False, "--worst", help="Show the lowest ratios instead of the highest."),
+    setting: str | None = typer.Option(
+        None, help="Rank the runs of this setting of costs and limits; a prefix of its digest."
+    ),
     prompt: bool = typer.Option(False, "--prompt", help="Print the prompt text of a research session."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
     reading: Reading = NOTHING_STATED,
 ) -> None:
-    """Rank strategies by their mean Sharpe ratio, with the deflated Sharpe ratio.
+    """Rank strategies by their mean Sharpe ratio at one setting of costs and limits.
 
-    The mean is over distinct trials, by market first: a rerun changes nothing. The drawdown is a mean, too.
+    The mean is by market first. Reruns, windows within a longer run and runs at other costs change nothing.
     """
     with opened(folder) as ledger:
         market = _market(data, reading)
         if prompt:
             echo_lines((ledger.prior_results(market) or "").splitlines())
             return
-        found = ledger.top(n, market, worst=worst)
+        found = ledger.ranking(n, market, worst=worst, setting=setting)
         if as_json:
-            echo_json([{**asdict(each), "strategy": json.loads(each.strategy)} for each in found])
+            rows = [{**asdict(each), "setting": asdict(found.setting)} for each in found.strategies]
+            echo_json([{**row, "strategy": json.loads(row["strategy"])} for row in rows])
             return
-        print_rows(Console(), top_rows(found), TOP_HEADS)
+        print_ranking(Console(), found)
         _warn_unreadable(ledger)
 
 

@@ -6,13 +6,14 @@ A strategy is below its numbers where one line has no room for both.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from openoutcry.cli.run_table import plain
-from openoutcry.ledger import LedgerRun, RunListItem, RunMetricsSummary, StrategySummary
+from openoutcry.ledger import LedgerRun, Ranking, RunListItem, RunMetricsSummary, StrategySummary
+from openoutcry.ledger.run_captions import RunFacts, distinct_captions
 from openoutcry.ledger.run_summary import AMOUNTS, FIELDS
 from openoutcry.ledger.strategy_text import call_text, counted
 from openoutcry.untrusted.rich_console import Console
@@ -38,13 +39,52 @@ def _list_row(each: RunListItem) -> tuple[dict[str, str], str]:
     return {"id": summary.id[:8], "date": each.ts[:10], **numbers}, text
 
 
-def top_rows(found: Iterable[StrategySummary]) -> list[tuple[dict[str, str], str]]:
-    """Return the cells and the strategy of each row of a ranking."""
+def print_ranking(console: Console, ranking: Ranking) -> None:
+    """Print a ranking, its setting, and what its means leave out.
+
+    Args:
+        console: The console.
+        ranking: The ranking.
+    """
+    if not ranking.strategies:
+        _print(console, "no strategy has a Sharpe ratio")
+        return
+    setting = ranking.setting
+    _print(console, f"setting {setting.digest[:8]}, {setting.text}" if setting.digest else setting.text)
+    _print(console, "")
+    print_rows(console, _top_rows(ranking.strategies), TOP_HEADS)
+    notes = list(_ranking_notes(ranking))
+    if notes:
+        _print(console, "")
+    for note in notes:
+        _print(console, note)
+
+
+def _ranking_notes(ranking: Ranking) -> Iterator[str]:
+    shown, n_elsewhere = ranking.strategies, ranking.counts.n_elsewhere
+    reasons = (
+        (sum(each.n_covered for each in shown), "within the window of a longer run"),
+        (sum(each.n_elsewhere for each in shown), "at other costs or limits"),
+        (sum(each.n_undefined for each in shown), "without a Sharpe ratio"),
+        (sum(each.n_failed for each in shown), "failed"),
+    )
+    if parts := [f"{counted(n, 'trial')} {why}" for n, why in reasons if n]:
+        yield f"left out of these means: {', '.join(parts)}"
+    if n_elsewhere:
+        yield f"not ranked: {counted(n_elsewhere, 'strategy', 'strategies')} with runs at other settings only"
+    for setting, n in ranking.others:
+        name = f"`--setting {setting.digest[:8]}`, {setting.text}" if setting.digest else setting.text
+        yield f"other setting: {name} ({counted(n, 'trial')})"
+
+
+def _top_rows(found: Iterable[StrategySummary]) -> list[tuple[dict[str, str], str]]:
     rows = []
     for each in found:
-        n_trials = each.n + each.n_undefined + each.n_failed
-        cells = {"id": each.strategy_id[:8], "trials": f"{n_trials:,}", "reruns": f"{each.n_runs - n_trials:,}"}
-        cells |= {"Sharpe": _ratio(each.mean), "DSR": _ratio(each.dsr), "market trials": f"{each.n_trials:,}"}
+        n_at_setting = each.n + each.n_covered + each.n_undefined
+        n_left_out = each.n_covered + each.n_undefined + each.n_failed + each.n_elsewhere
+        cells = {"id": each.strategy_id[:8], "trials": f"{each.n:,}", "left out": f"{n_left_out:,}"}
+        cells |= {"reruns": f"{max(0, each.n_runs - n_at_setting - each.n_failed):,}", "Sharpe": _ratio(each.mean)}
+        cells |= {"DSR": _ratio(each.dsr), "market trials": f"{each.n_market_trials:,}"}
         cells["max DD"] = _percent(each.averages.get("max_drawdown"), ".1%")
         text = strategy_text(each.description, each.strategy)
         rows.append((cells, f"{text} ({plain(', '.join(each.markets), 60)})" if each.markets else text))
@@ -83,12 +123,16 @@ def print_rows(console: Console, rows: Sequence[tuple[dict[str, str], str]], hea
 
 
 LIST_HEADS = ("id", "date", "status", "return", "Sharpe", "max DD")
-TOP_HEADS = ("id", "trials", "reruns", "Sharpe", "DSR", "market trials", "max DD")
+TOP_HEADS = ("id", "trials", "left out", "reruns", "Sharpe", "DSR", "market trials", "max DD")
 
 
-def print_comparison(
-    console: Console, found: Sequence[RunMetricsSummary], strategies: Mapping[str, tuple[str | None, str]]
-) -> None:
+def captions_of(ids: Sequence[str], facts: Mapping[str, RunFacts]) -> dict[str, str]:
+    """Return a caption of each run: its strategy, and what distinguishes it."""
+    texts = {each: strategy_text(facts[each].description, facts[each].strategy) for each in ids}
+    return distinct_captions(texts, {each: [plain(fact, 80) for fact in facts[each].facts] for each in ids})
+
+
+def print_comparison(console: Console, found: Sequence[RunMetricsSummary], captions: Mapping[str, str]) -> None:
     """Print all fields of runs side by side, and why values are undefined.
 
     As many runs are in a row as the terminal has room for.
@@ -96,11 +140,11 @@ def print_comparison(
     Args:
         console: The console.
         found: Summaries of the runs.
-        strategies: Description and definition of each run's strategy, by run ID.
+        captions: Caption of each run, by run ID.
     """
     for place, each in enumerate(found, 1):
         head = f"{place}  {each.id}"
-        text = strategy_text(*strategies[each.id]) if each.id in strategies else ""
+        text = captions.get(each.id, "")
         is_beside = len(head) + len(_GAP) + Text(text).cell_len <= console.width
         _print(console, f"{head}{_GAP}{text}" if text and is_beside else head)
         if text and not is_beside:

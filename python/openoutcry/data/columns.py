@@ -25,7 +25,10 @@ _T = TypeVar("_T")
 
 
 class StoredTable(Generic[_T]):
-    """A table of a market, read once from its native market; None if the market does not have it."""
+    """A table of a market, read once; None if the market does not have it."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -218,7 +221,10 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
 
 
 def _features(given: Any, dates: Sequence[str], symbols: Sequence[str]) -> list[tuple[str, str, Table]]:
-    """Return features as name, scope and values, bar after bar; `given` may be a function of dates and symbols."""
+    """Return features as name, scope and values, bar after bar.
+
+    `given` may be a function of dates and symbols.
+    """
     found = given(dates, symbols) if callable(given) else given
     return [(name, scope, np.ravel(cells)) for name, scope, cells in found]
 

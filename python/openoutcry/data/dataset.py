@@ -238,22 +238,16 @@ class Dataset:
         """Whether orders fill at the next open, not at the close of the decision."""
         return self._core.has_opens
 
-    close = columns.StoredTable[Table]()
-    """Closing prices."""
-    open = columns.StoredTable["Table | None"]()
-    """Opening prices."""
-    high = columns.StoredTable["Table | None"]()
-    """High prices."""
-    low = columns.StoredTable["Table | None"]()
-    """Low prices."""
-    volume = columns.StoredTable["Table | None"]()
-    """Shares traded."""
-    dividends = columns.StoredTable["Table | None"]()
-    """Cash per pre-split share, 0 for none."""
-    splits = columns.StoredTable["Table | None"]()
-    """New shares per old share, 1 for none."""
-    delistings = columns.StoredTable["Table | None"]()
-    """Return from the last close to the cash settlement, on the settlement bar."""
+    close = columns.StoredTable[Table]("Closing prices.")
+    open = columns.StoredTable["Table | None"]("Opening prices.")
+    high = columns.StoredTable["Table | None"]("High prices.")
+    low = columns.StoredTable["Table | None"]("Low prices.")
+    volume = columns.StoredTable["Table | None"]("Shares traded.")
+    dividends = columns.StoredTable["Table | None"]("Cash per pre-split share, 0 for none.")
+    splits = columns.StoredTable["Table | None"]("New shares per old share, 1 for none.")
+    delistings = columns.StoredTable["Table | None"](
+        "Return from the last close to the cash settlement, on the settlement bar."
+    )
 
     @cached_property
     def tradable(self) -> npt.NDArray[np.bool_] | None:
@@ -279,7 +273,7 @@ class Dataset:
 
     @cached_property
     def features(self) -> Mapping[str, Feature]:
-        """Features by name, with values as known at the close of each bar; NaN for an unlisted symbol."""
+        """Features by name, as known at the close of each bar; NaN if unlisted."""
         return feature_columns.of_core(self._core)
 
     @property

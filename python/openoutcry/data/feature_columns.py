@@ -1,4 +1,4 @@
-"""Feature columns of a market: numbers of a user that agents observe, each known at a stated time."""
+"""Features of a market: numbers that agents observe from a stated time on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Market(Protocol):
 
 @dataclass(frozen=True)
 class Feature:
-    """Values of a feature, the time at which they are known, and the rule for missing ones.
+    """Values of a feature, when they are known, and a rule for missing ones.
 
     Attributes:
         values: Shape `(n_bars, n_symbols)`, or `(n_bars,)` for a feature of the market. A frame has the symbols as
@@ -58,7 +58,7 @@ class Feature:
 
 
 def native_features(features: Mapping[str, Any], dates: Sequence[str], symbols: Sequence[str]) -> list[NativeFeature]:
-    """Return features by name as the engine reads them: as known at the close of each bar.
+    """Return features as the engine reads them: as known at each bar.
 
     Raises:
         OpenOutcryError: values have another shape or are no numbers, or are missing without a rule.
@@ -132,7 +132,10 @@ def _filled(name: str, table: Values, missing: str | float) -> Values:
 
 
 def forward(table: Values) -> Values:
-    """Return a table in which a missing value repeats the one before it; NaN before the first."""
+    """Return a table in which a missing value repeats the one before it.
+
+    NaN before the first.
+    """
     rows = np.where(np.isnan(table), -1, np.arange(len(table))[:, None])
     last = np.maximum.accumulate(rows, axis=0)
     return np.where(last < 0, np.nan, np.take_along_axis(table, np.maximum(last, 0), axis=0))

@@ -1,4 +1,4 @@
-"""Features of what a market already knows: the latest fundamental, and the age of the last headline."""
+"""Features from fundamentals and headlines: latest value, and bars since."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from openoutcry.errors import refusal
 
 
 def fundamental(name: str) -> Callable[[Dataset], Values]:
-    """Return a function for `Dataset.with_features`: the latest known value of a fundamental.
+    """Return a function that gives the latest known value of a fundamental.
 
-    NaN before the first value of a symbol.
+    It is an argument of `Dataset.with_features`. NaN before the first value of a symbol.
 
     Raises:
         OpenOutcryError: `argument_invalid`: when it is called, if no symbol has the fundamental.
@@ -33,7 +33,10 @@ def fundamental(name: str) -> Callable[[Dataset], Values]:
 
 
 def news_age(market: Dataset) -> Values:
-    """Return the bars since the last headline of each symbol, 0 on its bar; NaN before the first."""
+    """Return the bars since the last headline of each symbol, 0 on its bar.
+
+    NaN before the first.
+    """
     bars = np.arange(market.n_bars, dtype=np.float64)
     last = forward(_on_bars(market, ((item[1], item[0], None) for item in sorted(market.news, key=_time))))
     return bars[:, None] - last
@@ -44,7 +47,10 @@ def _time(item: tuple[str, str, str]) -> str:
 
 
 def _on_bars(market: Dataset, rows: Iterable[tuple[str, str, Any]]) -> Values:
-    """Return values on the first bars at which they are known; the bar's index for a value of None."""
+    """Return values on the first bars at which they are known.
+
+    For a value of None, the index of the bar.
+    """
     table, dates = np.full((market.n_bars, market.n_symbols), np.nan), np.asarray(market.dates)
     places = {symbol: place for place, symbol in enumerate(market.symbols)}
     for time, symbol, value in rows:

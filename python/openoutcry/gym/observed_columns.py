@@ -1,4 +1,4 @@
-"""Columns of a market that observations show beside closes: features, prices and volumes."""
+"""Observed columns of a market: features, prices and volumes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ from openoutcry.ledger.ledger_store import Ledger, default_folder
 from openoutcry.ledger.market_families import FAMILY_LIMITS, Market
 from openoutcry.ledger.prior_knowledge import PriorResults
 from openoutcry.ledger.queries import StrategySummary, Trials, deflated
+from openoutcry.ledger.ranking import Ranking
 from openoutcry.ledger.run_listing import RunFilter, RunListItem
+from openoutcry.ledger.run_settings import Setting
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.strategy_identity import code_identity, code_strategy, strategy_id, trial_key
 from openoutcry.ledger.sweep_recorder import Recorder, recorder
@@ -24,12 +26,14 @@ __all__ = [
     "LedgerRun",
     "Market",
     "PriorResults",
+    "Ranking",
     "Recorder",
     "ReturnMoments",
     "RunFilter",
     "RunListItem",
     "RunMetadata",
     "RunMetricsSummary",
+    "Setting",
     "StrategySummary",
     "Trials",
     "append_view",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from math import isfinite
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
@@ -17,6 +16,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger.ledger_entry import LedgerRun, ReturnMoments
 from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.run_settings import setting_of
 from openoutcry.ledger.run_summary import RunMetricsSummary, interval_of
 from openoutcry.ledger.strategy_identity import full_definition, trial_key
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -154,17 +154,8 @@ def rules_of(costs: CostModel, limits: Limits, lookback: int, seed: int = 0) -> 
 
     Includes the seed only if slippage is random: runs with a hundred seeds are then a hundred trials, otherwise one.
     """
-    rules: dict[str, Any] = {
-        "costs": _finite(costs.to_dict()),
-        "limits": _finite(limits.to_dict()),
-        "lookback": lookback,
-    }
+    rules = setting_of(costs, limits) | {"lookback": lookback}
     return rules | ({"seed": str(seed)} if costs.slippage_jitter else {})
-
-
-def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    # JSON has no infinity; null means no limit.
-    return {name: value if not isinstance(value, float) or isfinite(value) else None for name, value in values.items()}
 
 
 def return_moments(run: Run) -> ReturnMoments | None:

@@ -54,12 +54,13 @@ class RunRow(NamedTuple):
 
 
 COLUMNS = (
-    *("id", "strategy", "market", "session", "run_id", "kind", "status", "candle_interval", "first", "last"),
+    *("id", "strategy", "market", "session", "setting", "run_id", "kind", "status", "candle_interval", "first", "last"),
     *("cost_sha", "engine_version", *NUMBERS, "undefined", "n_returns", "sharpe_per_bar", "skew", "kurtosis"),
     *("isolation", "error", "trial", "n_configs", "holdout_touched", "ts", "segment", "offset"),
 )
-"""Columns of `runs`; the first four are foreign keys."""
-AT = {name: place for place, name in enumerate(COLUMNS[4:])}
+"""Columns of `runs`; the first five are keys."""
+N_KEYS = 5
+AT = {name: place for place, name in enumerate(COLUMNS[N_KEYS:])}
 """Index of each other column in `RunRow.columns`."""
 READER = RunReader(NUMBERS, KINDS, STATES)
 """Native reader of lines in the form that a ledger writes; returns the same rows as `row_of`."""

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, aliased, in_currency, strategy_row
+from openoutcry.ledger.index_rows import AT, COLUMNS, N_KEYS, UNREADABLE, RunRow, aliased, in_currency, strategy_row
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.market_matching import add_hashes, related
+from openoutcry.ledger.run_settings import SettingIds
 from openoutcry.ledger.strategy_rankings import StrategyTotals, merge_families
 from openoutcry.ledger.trial_counts import count_trials
 
@@ -24,6 +25,7 @@ BLOCK = 20_000
 # Trials are counted for many runs at once, so that their tables are read sequentially.
 MAX_UNCOUNTED = 500_000
 _MAX_STRATEGIES = 200_000
+_RULES = (AT["cost_sha"], AT["segment"], AT["offset"])
 
 
 class Ingest:
@@ -34,15 +36,23 @@ class Ingest:
 
     Args:
         base: Connection to the index.
+        payload: Reads a record of the log by its segment and offset.
         checks_ids: Whether to look up run IDs and keep the first of duplicates; False if IDs are unique.
     """
 
-    def __init__(self, base: sqlite3.Connection, *, checks_ids: bool = True) -> None:
+    def __init__(
+        self,
+        base: sqlite3.Connection,
+        payload: Callable[[int, int], Mapping[str, Any]],
+        *,
+        checks_ids: bool = True,
+    ) -> None:
         self._base = base
         self.checks_ids = checks_ids
         self._next = self._uncounted = base.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM runs").fetchone()[0]
         self._buffer: list[RunRow] = []
         self.totals = StrategyTotals(base)
+        self.settings = SettingIds(base, payload)
         self.strategies: dict[str, int] = {}
         self.n_unread = 0
 
@@ -89,9 +99,12 @@ class Ingest:
         base = self._base
         own = self.market_ids([market.fingerprint])[market.fingerprint]
         found = related(base, market)
-        values = (market.name, json.dumps(market.symbols), market.periods_per_year, len(market.anchors))
-        columns = "name=?, symbols=?, periods_per_year=?, n_anchors=?, n_marks=?, n_shapes=?"
-        base.execute(f"UPDATE markets SET {columns} WHERE id=?", (*values, len(market.marks), market.n_shapes, own))
+        # Totals depend on the number of symbols, which is unknown for a market that only runs name.
+        self.totals.regroup(base.execute("SELECT family FROM markets WHERE id = ?", (own,)).fetchone()[0])
+        values = (market.name, json.dumps(market.symbols), len(market.symbols), market.periods_per_year)
+        sizes = (len(market.anchors), len(market.marks), market.n_shapes)
+        columns = "name=?, symbols=?, n_symbols=?, periods_per_year=?, n_anchors=?, n_marks=?, n_shapes=?"
+        base.execute(f"UPDATE markets SET {columns} WHERE id=?", (*values, *sizes, own))
         add_hashes(base, market, own)
         same = {own} | found.family
         families = sorted(
@@ -159,7 +172,9 @@ class _Block:
         named = [(strategies[row.strategy_sha], markets[row.fingerprint], row) for row in rows]
         by_columns: dict[bytes, list[tuple[Any, ...]]] = {}
         for place, (strategy, market, row) in enumerate(named, begin):
-            by_columns.setdefault(row.present, []).append((place, strategy, market, sessions[row.session]) + row.values)  # noqa: RUF005 twice as fast
+            setting = self._ingest.settings.id_of(*(row.columns[at] for at in _RULES))
+            keys = (place, strategy, market, sessions[row.session], setting)
+            by_columns.setdefault(row.present, []).append(keys + row.values)
         self._insert(by_columns)
         returns = ((place, *row.returns) for place, row in enumerate(rows, begin) if row.returns is not None)
         self._base.executemany("INSERT INTO run_returns VALUES (?, ?, ?)", returns)
@@ -172,7 +187,7 @@ class _Block:
         Binding a None takes as long as binding ten numbers.
         """
         for present, runs in by_columns.items():
-            names = [*COLUMNS[:4], *compress(COLUMNS[4:], present)]
+            names = [*COLUMNS[:N_KEYS], *compress(COLUMNS[N_KEYS:], present)]
             self._base.executemany(f"INSERT INTO runs ({', '.join(names)}) VALUES (?{', ?' * (len(names) - 1)})", runs)
 
     def _new(self, rows: list[RunRow]) -> list[RunRow]:

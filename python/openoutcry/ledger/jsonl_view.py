@@ -15,6 +15,7 @@ from openoutcry.ledger.index_schema import ALL, AVERAGED
 from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
 from openoutcry.ledger.prior_knowledge import BEST, BUDGET, WORST, PriorResults, format_prior_results
 from openoutcry.ledger.queries import MAX_COMPARED, StrategySummary
+from openoutcry.ledger.run_settings import UNSTATED
 from openoutcry.ledger.run_summary import FIELDS, RunMetricsSummary
 from openoutcry.ledger.strategy_identity import strategy_id
 from openoutcry.ledger.strategy_rankings import RankedRun, totals_by_family
@@ -157,7 +158,7 @@ def _summary(sha: str, runs: Sequence[tuple[list[Entry], RunMetricsSummary]]) ->
         content = repr([getattr(each, name) for name in FIELDS[1:]]).encode()
         place = markets.setdefault(market, len(markets) + 1)
         ranked.append(RankedRun(place, sha256(content).digest(), each.status != "failed", values, interval=market[0]))
-    total = totals_by_family(ranked)[ALL]
+    total = totals_by_family(ranked)[ALL, UNSTATED]
     first = runs[0][0][0]
     return StrategySummary(
         sha,

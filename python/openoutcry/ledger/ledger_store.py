@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,15 +21,17 @@ from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
 from openoutcry.ledger.log_segments import LOCK, ROTATE_AT, Segments, VerificationReport
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.market_fingerprints import KINDS_FROM
-from openoutcry.ledger.market_matching import lines_in
+from openoutcry.ledger.market_matching import lines_in, n_recorded
 from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
+from openoutcry.ledger.ranking import Ranking, ranking_of, scope_at
+from openoutcry.ledger.run_captions import RunFacts, facts_of
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.sqlite_index import FILES, Index, ReadState, Result, last_indexed_hash
 from openoutcry.ledger.strategy_text import counted
-from openoutcry.records.chained_log import iterate, now
+from openoutcry.records.chained_log import now
 
 
 def default_folder() -> Path:
@@ -93,10 +95,10 @@ class Ledger:
             return []
         with self._segments.locked():
             ids = self._index.query(lambda base: _known(base, given))
-            markets = self._index.query(lambda base: _n_hashes(base, [run.market for run in given]))
+            markets = self._index.query(lambda base: n_recorded(base, [run.market for run in given]))
             entries: list[tuple[str, dict[str, Any]]] = []
             for run in given:
-                if markets.get(run.market.fingerprint, -1) < (n_hashes := _n_added(run.market)):
+                if markets.get(run.market.fingerprint, -1) < (n_hashes := run.market.n_added):
                     markets[run.market.fingerprint] = n_hashes
                     entries.append(("market", run.market.to_json()))
                 if run.run_id not in ids:
@@ -138,8 +140,8 @@ class Ledger:
                 raise refusal("argument_invalid", f"an unopened holdout is required; received {received}; {hint}")
             payload = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
             entries = [("holdout_opened", payload | {"n_before": len(before)})]
-            known = self._index.query(lambda base: _n_hashes(base, [market]))
-            if known.get(market.fingerprint, -1) < _n_added(market):
+            known = self._index.query(lambda base: n_recorded(base, [market]))
+            if known.get(market.fingerprint, -1) < market.n_added:
                 entries.insert(0, ("market", market.to_json()))
             self._segments.append_all(entries)
         return len(before)
@@ -206,23 +208,40 @@ class Ledger:
         """
         return self._index.query(lambda base: queries.compared(base, ids))
 
-    def top(self, n: int = 5, market: Market | None = None, *, worst: bool = False) -> list[StrategySummary]:
+    def top(
+        self, n: int = 5, market: Market | None = None, *, worst: bool = False, setting: str | None = None
+    ) -> list[StrategySummary]:
+        """Return the strategies of `ranking`, without its counts of all strategies."""
+        checked_integer("n", n, 1, MAX_ROWS)
+        return self._of_family(
+            market, lambda base, at: queries.ranked(base, scope_at(base, Scope(at), setting), n=n, worst=worst), []
+        )
+
+    def ranking(
+        self, n: int = 5, market: Market | None = None, *, worst: bool = False, setting: str | None = None
+    ) -> Ranking:
         """Return the strategies with the highest or lowest mean Sharpe ratio.
 
-        Runs that touched a holdout are excluded. Ties are broken by the number of runs, then by the smaller ID.
+        All are at one setting of costs and limits.
+        Runs that touched a holdout are excluded. Ties are broken by the number of trials, then by the smaller ID.
 
         Args:
             n: Maximum number of strategies.
             market: Only strategies on the family of this market.
             worst: Return the lowest ratios, still in descending order.
+            setting: Prefix of the digest of a setting; None for the standard one, else the strictest one.
         """
-        count = checked_integer("n", n, 1, MAX_ROWS)
-        return self._of_family(market, lambda base, at: queries.ranked(base, Scope(at), n=count, worst=worst), [])
+        checked_integer("n", n, 1, MAX_ROWS)
+        return self._of_family(
+            market, lambda base, at: ranking_of(base, Scope(at), n, worst=worst, setting=setting), Ranking()
+        )
 
     def unranked(self, n: int = 5, market: Market | None = None) -> list[StrategySummary]:
         """Return strategies without a Sharpe ratio."""
-        count = checked_integer("n", n, 1, MAX_ROWS)
-        return self._of_family(market, lambda base, at: queries.unranked(base, Scope(at), n=count), [])
+        checked_integer("n", n, 1, MAX_ROWS)
+        return self._of_family(
+            market, lambda base, at: queries.unranked(base, Scope(at).at_setting(base, None), n=n), []
+        )
 
     def prior_results(
         self,
@@ -231,6 +250,7 @@ class Ledger:
         budget: int = prior_knowledge.BUDGET,
         through: str | None = None,
         count: Callable[[str], int] = tokens,
+        setting: str | None = None,
     ) -> str | None:
         """Format the results of prior runs as a prompt text; None without runs.
 
@@ -240,6 +260,7 @@ class Ledger:
             through: Only runs whose window ends by this date, to keep later results out of the prompt.
             count: Returns the number of tokens of a text, such as a tokenizer of your model; by default an upper
                 estimate.
+            setting: Digest of a setting to prefer (`run_settings.setting_digest`); else that of `ranking`.
 
         Raises:
             OpenOutcryError: `argument_invalid`: `through` without `market`.
@@ -248,7 +269,7 @@ class Ledger:
             raise refusal("argument_invalid", "`market` is required with `through`; received None")
 
         def text(base: sqlite3.Connection, at: int) -> str | None:
-            found = prior_knowledge.prior_results(base, Scope(at, through), self._payload)
+            found = prior_knowledge.prior_results(base, Scope(at, through), self._segments.payload, setting)
             return prior_knowledge.format_prior_results(found, budget, count)
 
         return self._of_family(market, text, None)
@@ -294,23 +315,14 @@ class Ledger:
         if found is None:
             raise refusal("argument_invalid", f"a run of the ledger is required; received {checked}, which is unknown")
         segment, offset, fingerprint = found
-        payload = self._payload(segment, offset)
+        payload = self._segments.payload(segment, offset)
         if payload.get("run_id", "").lower() != checked:
             raise refusal("argument_invalid", f"the log must contain run {checked} unchanged; received another line")
         return LedgerRun.from_json(payload, self._market(fingerprint))
 
-    def _payload(self, segment: int, offset: int) -> Mapping[str, Any]:
-        """Return the payload of the record at a position; empty if the line has changed."""
-        at, record = next(iterate(self._segments.path(segment), offset), (-1, {}))
-        return record["payload"] if at == offset else {}
-
-    def descriptions(self, run_ids: Iterable[str]) -> dict[str, tuple[str | None, str]]:
-        """Return the description of each run's strategy, and the strategy as JSON."""
-        query = (
-            "SELECT run_id, description, canonical_json FROM runs JOIN strategies ON strategies.id = strategy"
-            " WHERE run_id IN (?)"
-        )
-        return self._index.query(lambda base: {row[0]: row[1:] for row in select_in(base, query, run_ids)})
+    def facts(self, run_ids: Iterable[str]) -> dict[str, RunFacts]:
+        """Return what each run is of, for captions."""
+        return self._index.query(lambda base: facts_of(base, run_ids, self._segments.payload))
 
     def _market(self, fingerprint: str) -> Market:
         import json
@@ -323,7 +335,7 @@ class Ledger:
         hashes = tuple(each for (each,) in found)
         n_anchors = sum(not each >> KINDS_FROM for each in hashes)
         lines = self._index.query(lambda base: lines_in(base, own))
-        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:], lines)
+        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:], *lines)
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
         """Return the first return date and the returns of a run; None without returns."""
@@ -382,17 +394,3 @@ def _known(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
     return {
         row[0] for row in select_in(base, "SELECT run_id FROM runs WHERE run_id IN (?)", {run.run_id for run in runs})
     }
-
-
-def _n_hashes(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
-    """Return the number of recorded marks and shapes of each market.
-
-    Logs of an earlier version have none, or no shapes.
-    """
-    # A market without a name is known only from a run.
-    query = "SELECT fingerprint, n_marks + n_shapes FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
-    return dict(select_in(base, query, sorted({market.fingerprint for market in markets})))
-
-
-def _n_added(market: Market) -> int:
-    return len(market.marks) + market.n_shapes

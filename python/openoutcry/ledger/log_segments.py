@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from openoutcry.records.chained_log import ChainedLog, Fault, Link, Verified, checked, now
+from openoutcry.records.chained_log import ChainedLog, Fault, Link, Verified, checked, iterate, now
 from openoutcry.records.file_lock import lock_file
 
 ROTATE_AT = 256 * 2**20
@@ -51,6 +51,11 @@ class Segments:
     def path(self, number: int) -> Path:
         """Return the path of a segment."""
         return self.folder / f"{number:05}.jsonl"
+
+    def payload(self, segment: int, offset: int) -> Mapping[str, Any]:
+        """Return the payload of the record at a position; empty if the line has changed."""
+        at, record = next(iterate(self.path(segment), offset), (-1, {}))
+        return record["payload"] if at == offset else {}
 
     def numbers(self) -> list[int]:
         """Return the numbers of the existing segments."""

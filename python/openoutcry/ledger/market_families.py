@@ -3,7 +3,8 @@
 A renamed, cut or extended market has another fingerprint but the same prices. Anchors identify it: hashes of the
 returns on a few dates, selected by the date alone. Marks identify it after moved dates, omitted bars or inverted
 quotes (`openoutcry.ledger.market_fingerprints`). Shapes identify it after changed prices, such as an added offset or
-leverage (`openoutcry.ledger.market_shapes`).
+leverage (`openoutcry.ledger.market_shapes`), with other signs, in reverse or smoothed
+(`openoutcry.ledger.derived_shapes`).
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ import numpy as np
 
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.ledger.derived_shapes import derived_lines
 from openoutcry.ledger.market_fingerprints import DATED, KINDS_FROM, UNDATED, day, days_of, marks_of
-from openoutcry.ledger.market_shapes import Line, in_common, lines_of, packed, unpacked
+from openoutcry.ledger.market_shapes import AVERAGES, DAY_BITS, Line, in_common, lines_of, packed, unpacked
 
 FAMILY_LIMITS = (
     "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
     " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
-    " and months, a symbol of less than about 150 bars, and other ledgers."
+    " and months, a symbol of less than about 150 bars, uncommon filters, shuffled returns,"
+    " short parts of averages or reversed prices, and other ledgers."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.
@@ -51,7 +54,8 @@ class Market:
         periods_per_year: Bars per year; None if unknown.
         anchors: Sorted hashes of some returns with their dates.
         marks: Sorted hashes of some price paths, with and without dates.
-        lines: Sorted hashes of the order of some returns, of each symbol and of ratios of symbols.
+        lines: Sorted hashes of the order of some returns, and of their sizes, of each symbol and of ratios of symbols.
+        averages: The same of moving averages of symbols.
     """
 
     fingerprint: str
@@ -61,6 +65,7 @@ class Market:
     anchors: tuple[int, ...] = field(default=(), repr=False)
     marks: tuple[int, ...] = field(default=(), repr=False)
     lines: tuple[Line, ...] = field(default=(), repr=False)
+    averages: tuple[Line, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(cls, dataset: Dataset) -> Market:
@@ -71,13 +76,13 @@ class Market:
         """Return whether two markets share prices, or changed prices, at the same dates."""
         if self.fingerprint == other.fingerprint or is_family(self._shared(other), self.size, other.size):
             return True
-        return in_common(self.lines, other.lines).at_dates
+        return in_common(self.numbered_lines(), other.numbered_lines()).at_dates
 
     def is_kin(self, other: Market) -> bool:
         """Return whether two markets share prices, or changed prices, at any dates."""
         if self.is_of_family(other) or is_kin(self._shared(other)):
             return True
-        return in_common(self.lines, other.lines).at_any
+        return in_common(self.numbered_lines(), other.numbered_lines()).at_any
 
     @property
     def size(self) -> Size:
@@ -91,7 +96,16 @@ class Market:
     @property
     def n_shapes(self) -> int:
         """Number of shapes of all lines."""
-        return sum(map(len, self.lines))
+        return sum(map(len, (*self.lines, *self.averages)))
+
+    def numbered_lines(self) -> dict[int, Line]:
+        """Return all lines by number."""
+        return dict(enumerate(self.lines)) | dict(enumerate(self.averages, AVERAGES))
+
+    @property
+    def n_added(self) -> int:
+        """Number of marks and shapes, by which a recorded market may be incomplete."""
+        return len(self.marks) + self.n_shapes
 
     def _shared(self, other: Market) -> Shared:
         return shared(set(self.hashes()) & set(other.hashes()))
@@ -100,7 +114,7 @@ class Market:
         """Return the market as JSON types."""
         content = {"fingerprint": self.fingerprint, "name": self.name, "symbols": list(self.symbols)}
         hashes: dict[str, Any] = {"anchors": _packed(self.anchors, _BYTES), "marks": _packed(self.marks, _MARK_BYTES)}
-        hashes |= {"lines": [packed(line) for line in self.lines]}
+        hashes |= {name: [packed(line) for line in getattr(self, name)] for name in ("lines", "averages")}
         return content | {"periods_per_year": self.periods_per_year} | hashes
 
     @classmethod
@@ -119,7 +133,7 @@ class Market:
                 None if year is None else float(year),
                 _unpacked(content.get("anchors", ""), _BYTES),
                 _unpacked(content.get("marks", ""), _MARK_BYTES),
-                tuple(map(unpacked, content.get("lines", ()))),
+                *(tuple(map(unpacked, content.get(name, ()))) for name in ("lines", "averages")),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise refusal("argument_invalid", f"a market of a ledger must be valid; received {error!r}") from error
@@ -167,8 +181,10 @@ def _unpacked(text: str, size: int) -> tuple[int, ...]:
 def _known(dataset: Dataset, name: str) -> Market:
     anchors = tuple(sorted(set(_anchors(dataset))))
     identity = (dataset.fingerprint, name, dataset.symbols, dataset.periods_per_year)
-    lines = lines_of(dataset.dates, dataset.close, days_of(dataset.dates))
-    return Market(*identity, anchors, marks_of(dataset.dates, dataset.close), lines)
+    days = days_of(dataset.dates)
+    sizes, averages = derived_lines(dataset.close, days >> np.uint64(64 - DAY_BITS))
+    lines = lines_of(dataset.dates, dataset.close, days) + sizes
+    return Market(*identity, anchors, marks_of(dataset.dates, dataset.close), lines, averages)
 
 
 def _anchors(dataset: Dataset) -> Iterator[int]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.market_families import Market, Shared, Size, is_family, is_kin
 from openoutcry.ledger.market_fingerprints import KINDS_FROM
-from openoutcry.ledger.market_shapes import DAY_BITS, Hit, by_path, common, found_in
+from openoutcry.ledger.market_shapes import AVERAGES, DAY_BITS, Hit, Line, by_path, common, found_in, sizes_of
 
 
 class Related(NamedTuple):
@@ -31,8 +31,8 @@ def related(base: sqlite3.Connection, market: Market) -> Related:
     sizes = select_in(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
     family = {other for other, *size in sizes if is_family(counted[other], market.size, Size(*size))}
     kin = {other for other, found in counted.items() if is_kin(found)}
-    own_sizes = [len(line) for line in market.lines]
-    hits = _shared_paths(base, market)
+    own_lines = market.numbered_lines()
+    own_sizes, hits = sizes_of(own_lines), _shared_paths(base, own_lines)
     others = _line_sizes(base, hits)
     for other, found in hits.items():
         lines = common(found, own_sizes, others[other])
@@ -46,18 +46,31 @@ def related(base: sqlite3.Connection, market: Market) -> Related:
 def add_hashes(base: sqlite3.Connection, market: Market, own: int) -> None:
     """Add the hashes of a market with an ID."""
     base.executemany("INSERT OR IGNORE INTO anchors VALUES (?, ?)", [(each, own) for each in market.hashes()])
-    rows = [(shape >> DAY_BITS, own, line, shape) for line, shapes in enumerate(market.lines) for shape in shapes]
+    numbered = market.numbered_lines().items()
+    rows = [(shape >> DAY_BITS, own, line, shape) for line, shapes in numbered for shape in shapes]
     base.executemany("INSERT OR IGNORE INTO shapes VALUES (?, ?, ?, ?)", rows)
-    lines = [(own, line, len(shapes)) for line, shapes in enumerate(market.lines)]
+    lines = [(own, line, len(shapes)) for line, shapes in numbered]
     base.executemany("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", lines)
 
 
-def lines_in(base: sqlite3.Connection, own: int) -> tuple[tuple[int, ...], ...]:
-    """Return the lines of the market with an ID."""
+def n_recorded(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
+    """Return the number of recorded marks and shapes of each market.
+
+    Logs of an earlier version have none, or no shapes.
+    """
+    # A market without a name is known only from a run.
+    query = "SELECT fingerprint, n_marks + n_shapes FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
+    return dict(select_in(base, query, sorted({market.fingerprint for market in markets})))
+
+
+def lines_in(base: sqlite3.Connection, own: int) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Return the lines and the averages of the market with an ID."""
     found: dict[int, list[int]] = {}
     for line, shape in base.execute("SELECT line, shape FROM shapes WHERE market = ? ORDER BY line, shape", (own,)):
         found.setdefault(line, []).append(shape)
-    return tuple(tuple(shapes) for _, shapes in sorted(found.items()))
+    numbered = [(line, tuple(shapes)) for line, shapes in sorted(found.items())]
+    lines = tuple(shapes for line, shapes in numbered if line < AVERAGES)
+    return lines, tuple(shapes for line, shapes in numbered if line >= AVERAGES)
 
 
 def _shared_hashes(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
@@ -69,9 +82,9 @@ def _shared_hashes(base: sqlite3.Connection, market: Market) -> dict[int, Shared
     return dict(counted)
 
 
-def _shared_paths(base: sqlite3.Connection, market: Market) -> dict[int, list[Hit]]:
+def _shared_paths(base: sqlite3.Connection, lines: Mapping[int, Line]) -> dict[int, list[Hit]]:
     """Return the shared paths by market ID."""
-    own = by_path(market.lines)
+    own = by_path(lines)
     hits: dict[int, list[Hit]] = {}
     for other, at, shape in select_in(base, "SELECT market, line, shape FROM shapes WHERE path IN (?)", own):
         hits.setdefault(other, []).extend(

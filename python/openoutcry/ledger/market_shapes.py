@@ -22,7 +22,7 @@ DAY_BITS = 16
 """Low bits of a shape, a hash of the date of its last price; the bits above are the hash of its path."""
 _PATH_BITS, _BYTES = 40, 7
 
-_RETURNS, _LAGS = 18, (1, 2, 3)
+RETURNS, _LAGS = 18, (1, 2, 3)
 # A path with more ties is skipped, one in eight comparisons, since constant or pegged prices identify no market. So is
 # one with fewer turning points: random returns have 11 of 16 on average, and smooth curves have few and look alike.
 _MAX_TIES, _TIE, _MIN_TURNS = 6, 1e-11, 6
@@ -32,13 +32,15 @@ _EVERY_BAR, _THINNED, _CALENDAR = 5, 7, {"h": 5, "D": 5, "W": 4, "M": 3}
 _STEPS = (2, 3, 4, 5, 6, 7)
 # With more symbols, the ratio of each to their mean replaces the ratios of pairs.
 _MAX_PAIRED = 12
-# Shapes that two lines share: at least three, and one in 16 of the shorter one. By chance, a path is found among
-# 2 ** 28 others, and a line has about 64 paths per shape.
-_LEAST, _FRACTION, _BY_CHANCE = 3, 16, 2**20
+# Shapes that two lines share: at least three, four of 24 or more, and one in 16 of the shorter one. By chance, a path
+# is found among 2 ** 28 others, and a line has about 64 paths per shape.
+LEAST, _MANY, _FRACTION, _BY_CHANCE = 3, 24, 16, 2**20
 
 Prices = npt.NDArray[np.float64]
 Line = tuple[int, ...]
-"""Sorted shapes of a symbol or a ratio."""
+"""Sorted shapes of a symbol, a ratio or a derived series."""
+AVERAGES = 2**20
+"""Number of the first line of a moving average; below are the lines of prices, ratios and sizes of returns."""
 
 
 class Common(NamedTuple):
@@ -70,25 +72,30 @@ def lines_of(dates: Sequence[str], close: Prices, days: Words) -> tuple[Line, ..
     periods, short = _periods(dates), days >> np.uint64(64 - DAY_BITS)
     lines = [_line(logs[:, at], periods, short) for at in range(logs.shape[1])]
     lines += [_line(ratio, periods, short, bits) for ratio, bits in _ratios(logs)]
-    return tuple(line for line in lines if len(line) >= _LEAST)
+    return tuple(line for line in lines if len(line) >= LEAST)
 
 
-def in_common(one: Sequence[Line], two: Sequence[Line]) -> Common:
-    """Return whether two markets have a line in common."""
+def in_common(one: Mapping[int, Line], two: Mapping[int, Line]) -> Common:
+    """Return whether two markets, as numbered lines, have a line in common."""
     found = by_path(one)
     hits = [
         Hit(line, other, shape >> DAY_BITS, is_dated)
-        for other, shapes in enumerate(two)
+        for other, shapes in two.items()
         for shape in shapes
         for line, is_dated in found_in(found, shape)
     ]
-    return common(hits, [len(line) for line in one], dict(enumerate(map(len, two))))
+    return common(hits, sizes_of(one), sizes_of(two))
 
 
-def by_path(lines: Sequence[Line]) -> dict[int, list[tuple[int, int]]]:
+def sizes_of(lines: Mapping[int, Line]) -> dict[int, int]:
+    """Return the number of shapes of each line."""
+    return {number: len(line) for number, line in lines.items()}
+
+
+def by_path(lines: Mapping[int, Line]) -> dict[int, list[tuple[int, int]]]:
     """Return the lines and shapes of each path."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for at, line in enumerate(lines):
+    for at, line in lines.items():
         for shape in line:
             found.setdefault(shape >> DAY_BITS, []).append((at, shape))
     return found
@@ -100,17 +107,22 @@ def found_in(paths: Mapping[int, Sequence[tuple[int, int]]], shape: int) -> Iter
         yield line, own == shape
 
 
-def common(hits: Iterable[Hit], sizes: Sequence[int], others: Mapping[int, int]) -> Common:
+def common(hits: Iterable[Hit], sizes: Mapping[int, int], others: Mapping[int, int]) -> Common:
     """Return whether the shared paths of two markets imply a line in common.
+
+    Averages of two markets are not compared: those of different markets are more alike than their prices. A smoothed
+    copy shares the average of the one with the prices of the other.
 
     Args:
         hits: Shared paths.
-        sizes: Number of shapes of each line of the first market.
-        others: The same of the second market, by line.
+        sizes: Number of shapes of each line of the first market, by its number.
+        others: The same of the second market.
     """
     dated: dict[tuple[int, int], set[int]] = {}
     every: dict[tuple[int, int], set[int]] = {}
     for line, other, path, is_dated in hits:
+        if min(line, other) >= AVERAGES:
+            continue
         every.setdefault((line, other), set()).add(path)
         if is_dated:
             dated.setdefault((line, other), set()).add(path)
@@ -118,10 +130,10 @@ def common(hits: Iterable[Hit], sizes: Sequence[int], others: Mapping[int, int])
     return Common(at_dates, at_any)
 
 
-def _is_line(found: tuple[tuple[int, int], set[int]], sizes: Sequence[int], others: Mapping[int, int]) -> bool:
+def _is_line(found: tuple[tuple[int, int], set[int]], sizes: Mapping[int, int], others: Mapping[int, int]) -> bool:
     (line, other), paths = found
     fewer, more = sorted((sizes[line], others[other]))
-    return len(paths) >= max(_LEAST, fewer // _FRACTION, fewer * more // _BY_CHANCE)
+    return len(paths) >= max(LEAST + (fewer >= _MANY), fewer // _FRACTION, fewer * more // _BY_CHANCE)
 
 
 def packed(line: Line) -> str:
@@ -151,30 +163,44 @@ def _line(logs: Prices, periods: Mapping[str, npt.NDArray[np.int64]], days: Word
 def _shapes(logs: Prices, days: Words, bars: npt.NDArray[np.int64], step: int, bits: int) -> Words:
     """Return the selected shapes of the prices at some bars."""
     moves = logs[bars[step:]] - logs[bars[:-step]]
-    n_paths = len(moves) - (_RETURNS - 1) * step
-    if n_paths <= 0:
-        return np.empty(0, dtype=np.uint64)
+    words, usable = path_words(moves, step)
+    return selected_shapes(words, usable, days[bars[RETURNS * step :]], bits)
+
+
+def path_words(moves: Prices, step: int = 1) -> tuple[Words, npt.NDArray[np.int64]]:
+    """Return the hash of each path of returns, and the places of the usable paths."""
+    n_paths = max(0, len(moves) - (RETURNS - 1) * step)
     up, down = np.zeros(n_paths, dtype=np.uint64), np.zeros(n_paths, dtype=np.uint64)
     bit = 0
-    for lag in _LAGS:
+    for lag in _LAGS if n_paths else ():
         change = moves[lag * step :] - moves[: -lag * step]
         for words, is_signed in ((up, change > _TIE), (down, change < -_TIE)):
-            words |= _window(is_signed.astype(np.uint64), _RETURNS - lag, step)[:n_paths] << np.uint64(bit)
-        bit += _RETURNS - lag
+            words |= _window(is_signed.astype(np.uint64), RETURNS - lag, step)[:n_paths] << np.uint64(bit)
+        bit += RETURNS - lag
     ties = bit - _ones(up | down)
+    # The lowest bits compare neighbours, in the order of time.
+    turns = _ones((up & (down >> np.uint64(1)) | down & (up >> np.uint64(1))) & np.uint64((1 << RETURNS - 2) - 1))
     # The order of an inverted quote is the reverse.
     words = mix(np.maximum(up, down) ^ mix(np.minimum(up, down)))
-    # The lowest bits compare neighbours, in the order of time.
-    turns = _ones((up & (down >> np.uint64(1)) | down & (up >> np.uint64(1))) & np.uint64((1 << _RETURNS - 2) - 1))
-    usable = np.flatnonzero((ties <= _MAX_TIES) & (turns >= _MIN_TURNS))
+    return words, np.flatnonzero((ties <= _MAX_TIES) & (turns >= _MIN_TURNS))
+
+
+def selected_shapes(words: Words, usable: npt.NDArray[np.int64], days: Words, bits: int) -> Words:
+    """Return the shapes of one usable path in `2 ** bits`, selected by its hash.
+
+    Args:
+        words: Hash of each path.
+        usable: Places of the usable paths.
+        days: Hash of the date of the last price of each path.
+        bits: Density of the selection.
+    """
     # A pattern, such as a wave, repeats its paths and is not a market.
     distinct, first, counts = np.unique(words[usable], return_index=True, return_counts=True)
     if len(distinct) < _MIN_DISTINCT * len(usable):
         return np.empty(0, dtype=np.uint64)
     is_selected = (distinct & np.uint64((1 << bits) - 1) == 0) & (counts == 1)
     kept = usable[first[is_selected]]
-    last = days[bars[kept + _RETURNS * step]]
-    shapes: Words = (words[kept] >> np.uint64(64 - _PATH_BITS) << np.uint64(DAY_BITS)) | last
+    shapes: Words = (words[kept] >> np.uint64(64 - _PATH_BITS) << np.uint64(DAY_BITS)) | days[kept]
     return shapes
 
 
@@ -191,9 +217,11 @@ def _window(bits: Words, length: int, step: int) -> Words:
 
 def _ones(words: Words) -> npt.NDArray[np.int64]:
     """Return the number of bits that are set."""
-    counts: npt.NDArray[np.int64] = np.unpackbits(words.view(np.uint8).reshape(len(words), 8), axis=1).sum(
-        axis=1, dtype=np.int64
-    )
+    # Sums of neighbouring pairs, then of four bits, then of all bytes.
+    pairs = words - ((words >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    fours = (pairs & np.uint64(0x3333333333333333)) + ((pairs >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bytes_ = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    counts: npt.NDArray[np.int64] = ((bytes_ * np.uint64(0x0101010101010101)) >> np.uint64(56)).astype(np.int64)
     return counts
 
 

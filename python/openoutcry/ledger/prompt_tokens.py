@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from math import ceil
 
 # Pieces that byte-pair tokenizers of language models rarely merge with each other: a word or the part of one from an
@@ -36,3 +37,16 @@ def _weight(piece: re.Match[str]) -> float:
         n_bytes = len(piece[0].encode("utf-8", "replace"))
         return n_bytes if n_bytes > 3 else 0.75 * n_bytes
     return 1
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text that is cut to `most` tokens, at least three.
+
+    The tokens are those of the upper estimate.
+    """
+    # A token has at most three bytes.
+    head = text[: 3 * most + 1]
+    if len(head) == len(text) and tokens(text) <= most:
+        return text
+    n = bisect_right(range(len(head)), most, key=lambda n: tokens(f"{head[:n]}…")) - 1
+    return f"{head[: max(0, n)].rstrip()}…"

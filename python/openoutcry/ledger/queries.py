@@ -8,16 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.index_schema import AVERAGED, select_in
+from openoutcry.ledger.index_schema import ALL, AVERAGED, select_in
 from openoutcry.ledger.ledger_entry import ReturnMoments, checked_id
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.market_matching import related
 from openoutcry.ledger.query_scope import DESCRIBED, MARKETS, Scope
+from openoutcry.ledger.run_settings import UNSTATED
 from openoutcry.ledger.run_summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.skill import Moments, deflate
@@ -59,8 +60,8 @@ class StrategySummary:
     Attributes:
         strategy_id: SHA-256 of the strategy in canonical JSON.
         strategy: The strategy as canonical JSON.
-        mean: Mean annual Sharpe ratio of its trials, by market first; None without one.
-        n: Number of trials with a Sharpe ratio; a repeated run is the same trial.
+        mean: Mean annual Sharpe ratio at the setting, by market first, then by window; None without one.
+        n: Number of trials in the mean; a repeated run is the same trial.
         n_undefined: Number of finished trials without a Sharpe ratio.
         n_failed: Number of failed trials.
         averages: Means of other metrics, as `mean`; None where undefined.
@@ -69,8 +70,11 @@ class StrategySummary:
         dsr: Deflated Sharpe ratio of its longest run, given the trials of that market's family; None where undefined.
         n_trials: Number of those trials.
         markets: Names of its markets.
-        n_runs: Number of its runs, with repeated ones.
+        n_runs: Number of its runs at the setting, with repeated ones.
         reasons: Why its trials failed, where a prompt names it: errors and failed gates.
+        n_covered: Number of trials that are not in the mean, because runs over longer windows cover theirs.
+        n_elsewhere: Number of trials that are not in the mean, because they have other costs or limits.
+        n_market_trials: Number of trials on all markets of the mean, by any strategy.
     """
 
     strategy_id: str
@@ -87,6 +91,9 @@ class StrategySummary:
     markets: tuple[str, ...] = ()
     n_runs: int = 0
     reasons: tuple[str, ...] = ()
+    n_covered: int = 0
+    n_elsewhere: int = 0
+    n_market_trials: int = 0
 
 
 def family_of(base: sqlite3.Connection, market: Market) -> int | None:
@@ -197,19 +204,26 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 
 
 def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[StrategySummary]:
-    """Return the best or worst `n` strategies by mean Sharpe ratio, descending.
+    """Return the best or worst `n` strategies of a setting, in descending order.
 
+    The order is that of mean Sharpe ratios.
     Ties are broken by the number of trials, then by the smaller ID.
     """
     order = "mean ASC, n ASC, sha256 DESC" if worst else "mean DESC, n DESC, sha256 ASC"
     order = ", ".join(f"agg.{each}" for each in order.split(", "))
-    found = _summaries(base, scope, f"AND agg.mean IS NOT NULL ORDER BY {order}", n)
+    condition = f"AND agg.setting = {scope.setting} AND agg.mean IS NOT NULL"
+    found = _summaries(base, scope, f"{condition} ORDER BY {order}", n)
     return found[::-1] if worst else found
 
 
 def unranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5) -> list[StrategySummary]:
-    """Return strategies without a Sharpe ratio, by ID."""
-    return _summaries(base, scope, "AND agg.mean IS NULL ORDER BY agg.sha256", n)
+    """Return strategies without a Sharpe ratio at any setting, by ID."""
+    own = f"FROM {scope.table} AS own WHERE own.strategy = agg.strategy AND own.family = agg.family"
+    rest = (
+        f"AND agg.mean IS NULL AND NOT EXISTS (SELECT 1 {own} AND own.mean IS NOT NULL) AND agg.setting = COALESCE("
+        f"(SELECT setting {own} AND own.setting = {scope.setting}), (SELECT MAX(setting) {own})) ORDER BY agg.sha256"
+    )
+    return _summaries(base, scope, f"AND agg.setting IN (SELECT id FROM settings UNION SELECT {UNSTATED}) {rest}", n)
 
 
 _AGG = (
@@ -229,19 +243,21 @@ def _summaries(base: sqlite3.Connection, scope: Scope, rest: str, n: int) -> lis
 
 def _summary(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> StrategySummary:
     parameters = {"strategy": row["strategy"], "family": scope.family, "through": scope.through}
+    parameters["setting"] = row["setting"]
     description = base.execute(DESCRIBED, parameters).fetchone()
     dsr, n_trials = None, 0
     if row["bars"] is not None:
         trials = _trials_at(base, row["long_family"], row["bars"])
         moments = ReturnMoments(row["bars"], row["sharpe_per_bar"], row["skew"], row["kurtosis"])
         dsr, n_trials = deflated(moments, trials), trials.n
+    n_failed, n_elsewhere = base.execute(_ELSEWHERE.format(table=scope.table), dict(row)).fetchone()
     return StrategySummary(
         row["sha256"],
         row["canonical_json"],
         row["mean"],
         row["n"],
         row["n_undefined"],
-        row["n_failed"],
+        row["n_failed"] + n_failed,
         {name: row[f"mean_{name}"] for name in AVERAGED},
         None if description is None else description[0],
         row["candle_interval"],
@@ -249,7 +265,23 @@ def _summary(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> 
         n_trials,
         tuple(dict.fromkeys(name or "unnamed" for (name,) in base.execute(MARKETS, parameters))),
         row["n_runs"],
+        n_covered=row["n_covered"],
+        n_elsewhere=n_elsewhere,
+        n_market_trials=base.execute(_ON_MARKETS.format(table=scope.table), dict(row)).fetchone()[0],
     )
+
+
+# A run that failed early has no setting; all others that failed have one.
+_ELSEWHERE = (
+    f"SELECT COALESCE(SUM(CASE WHEN setting = {UNSTATED} THEN n_failed ELSE 0 END), 0),"
+    " COALESCE(SUM(n + n_covered + n_undefined), 0) FROM {table}"
+    " WHERE strategy = :strategy AND family = :family AND setting != :setting"
+)
+_ON_MARKETS = (
+    "SELECT COALESCE(SUM(n_trials), 0) FROM families WHERE family IN (SELECT family FROM markets WHERE kin IN ("
+    "SELECT kin FROM markets WHERE family IN (SELECT family FROM {table} WHERE strategy = :strategy"
+    f" AND setting = :setting AND n > 0 AND (family = :family OR :family = {ALL}))))"
+)
 
 
 def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
@@ -276,14 +308,38 @@ def deflated(moments: ReturnMoments, trials: Trials) -> float | None:
         return None
 
 
-def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
-    """Count the trials of a scope, their strategies and the ranked strategies.
+class ScopeCounts(NamedTuple):
+    """Counts of a scope at all settings, and at its own one.
 
-    The number of trials includes failed ones; a repeated run is the same trial.
+    Attributes:
+        n_trials: Number of trials with failed ones; a repeated run is the same trial.
+        n_strategies: Number of their strategies.
+        n_ranked: Number of strategies with a Sharpe ratio at the setting.
+        n_elsewhere: Number of strategies with a Sharpe ratio at other settings only.
+        n_covered: Number of trials at the setting that runs over longer windows cover.
+        n_other: Number of finished trials at other settings.
     """
-    counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
-    found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()
-    return int(found[0]), int(found[1]), int(found[2])
+
+    n_trials: int = 0
+    n_strategies: int = 0
+    n_ranked: int = 0
+    n_elsewhere: int = 0
+    n_covered: int = 0
+    n_other: int = 0
+
+
+def counts(base: sqlite3.Connection, scope: Scope) -> ScopeCounts:
+    """Count the trials and the strategies of a scope."""
+    here, finished = "setting = :setting", "n + n_covered + n_undefined"
+    query = (
+        f"SELECT COALESCE(SUM({finished} + n_failed), 0), COUNT(DISTINCT strategy),"
+        f" COUNT(CASE WHEN {here} THEN mean END), COUNT(DISTINCT CASE WHEN mean IS NOT NULL THEN strategy END),"
+        f" COALESCE(SUM(CASE WHEN {here} THEN n_covered END), 0),"
+        f" COALESCE(SUM(CASE WHEN {here} THEN 0 ELSE {finished} END), 0) FROM {scope.table} WHERE family = :family"
+    )
+    values = {"family": scope.family, "setting": scope.setting}
+    n_trials, n_strategies, n_ranked, n_rated, *rest = base.execute(query, values).fetchone()
+    return ScopeCounts(n_trials, n_strategies, n_ranked, n_rated - n_ranked, *rest)
 
 
 def returns_of(base: sqlite3.Connection, run_id: str) -> tuple[str | None, np.ndarray[Any, Any]] | None:

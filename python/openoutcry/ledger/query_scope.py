@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from openoutcry.ledger.index_schema import ALL, IS_RANKED, TOTALS
+from openoutcry.ledger.run_settings import UNSTATED, default_setting, has_ranked
 from openoutcry.ledger.strategy_rankings import insert_totals
 
 
@@ -18,10 +19,22 @@ class Scope:
     Attributes:
         family: Family of their markets.
         through: Latest end date of their windows; None for any.
+        setting: ID of their costs and limits.
     """
 
     family: int = ALL
     through: str | None = None
+    setting: int = UNSTATED
+
+    def at_setting(self, base: sqlite3.Connection, setting: int | None) -> Scope:
+        """Return the scope at a setting, or the default one if no strategy is ranked."""
+        if setting is None or not has_ranked(base, self.table, self.family, setting):
+            setting = default_setting(base, self.table, self.family)
+        return self.at(setting)
+
+    def at(self, setting: int) -> Scope:
+        """Return the scope at a setting."""
+        return replace(self, setting=setting)
 
     @property
     def table(self) -> str:
@@ -36,11 +49,12 @@ _IN_SCOPE = f"{ENDS_IN_TIME} AND runs.market IN (SELECT id FROM markets WHERE fa
 
 MARKETS = f"""
 SELECT DISTINCT markets.name FROM strat_markets JOIN markets ON markets.id = market WHERE strategy = :strategy
-    AND (:family = {ALL} OR family = :family) AND (:through IS NULL OR EXISTS (SELECT 1 FROM runs
-    WHERE runs.strategy = :strategy AND runs.market = markets.id AND {IS_RANKED} AND {ENDS_IN_TIME}))
+    AND (:family = {ALL} OR family = :family) AND EXISTS (SELECT 1 FROM runs WHERE runs.strategy = :strategy
+    AND runs.market = markets.id AND {IS_RANKED} AND runs.setting = :setting
+    AND (:through IS NULL OR {ENDS_IN_TIME}))
 ORDER BY markets.name LIMIT 20
 """
-"""Names of the markets that a strategy was run on."""
+"""Names of the markets that a strategy was run on at a setting."""
 
 DESCRIBED = f"""
 SELECT description FROM strategies JOIN runs ON runs.id = (SELECT MIN(id) FROM runs WHERE strategy = :strategy)

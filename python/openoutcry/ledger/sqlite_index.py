@@ -90,7 +90,7 @@ class Index:
                 return self._base
             with self._segments.locked():
                 base = self._open() or self._rebuild()
-                self._fill(base, Ingest(base))
+                self._fill(base, Ingest(base, self._segments.payload))
                 return base
 
     def rebuild(self) -> None:
@@ -179,7 +179,7 @@ class Index:
         try:
             base.executescript(BULK + TABLES + (RUNS_BY_ID if checks_ids else ""))
             self._read = ReadState()
-            ingest = Ingest(base, checks_ids=checks_ids)
+            ingest = Ingest(base, self._segments.payload, checks_ids=checks_ids)
             self._fill(base, ingest, is_ranking=False)
             base.executescript(INDEXES if checks_ids else RUNS_BY_ID + INDEXES)
             # After the indexes, because the runs are read by strategy.

@@ -58,8 +58,8 @@ def description_of(base: sqlite3.Connection, scope: Scope, strategy_id: str, pay
     """
     query = (
         f"SELECT segment, offset FROM strategies CROSS JOIN {scope.table} AS agg ON agg.strategy = strategies.id"
-        " JOIN runs ON runs.id = agg.sample WHERE agg.family = ? AND strategies.sha256 = ?"
+        " JOIN runs ON runs.id = agg.sample WHERE agg.family = ? AND strategies.sha256 = ? AND agg.setting = ?"
     )
-    found = base.execute(query, (scope.family, strategy_id)).fetchone()
+    found = base.execute(query, (scope.family, strategy_id, scope.setting)).fetchone()
     description = None if found is None else payload(*found).get("description")
     return description if isinstance(description, str) and description else None

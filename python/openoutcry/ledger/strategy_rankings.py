@@ -1,24 +1,28 @@
 """Totals of each strategy in the index, so that a ranking reads no runs.
 
-The mean of a strategy is over distinct trials, by market first: a trial is the mean of its distinct results, a market
-the mean of its trials, and a strategy the mean of its markets. Repeated runs therefore change neither means nor ranks,
-and a market with many trials weighs as much as one with a single trial. Sums are rounded once, so they do not depend on
-the order of the runs.
+The mean of a strategy is over its markets, that of a market over its windows, and that of a window over its trials; a
+trial is the mean of its distinct results. Each moment of a market counts once, by the longest window that covers it
+(`openoutcry.ledger.counted_windows`), and each setting of costs and limits has totals of its own
+(`openoutcry.ledger.run_settings`). Repeated runs, windows within another one, and runs with other costs change neither
+means nor ranks. Sums are rounded once, so they do not depend on the order of the runs.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import fsum
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from openoutcry.ledger.counted_windows import CountedWindow, weights_of, window_of
 from openoutcry.ledger.index_schema import ALL, AVERAGED, IS_RANKED, select_in
+from openoutcry.ledger.run_settings import UNSTATED
 
 _PER_QUERY = 500
+Values = tuple[float | None, ...]
 
 
 class RankedRun(NamedTuple):
@@ -33,37 +37,47 @@ class RankedRun(NamedTuple):
         sharpe_per_bar: Sharpe ratio per bar; None if undefined.
         interval: Bar length.
         run: Row ID.
+        setting: ID of its costs and limits.
+        window: Its window.
     """
 
     family: int
     trial: bytes
     is_done: bool
-    values: tuple[float | None, ...]
+    values: Values
     n_returns: int = 0
     sharpe_per_bar: float | None = None
     interval: str = ""
     run: int = 0
+    setting: int = UNSTATED
+    window: CountedWindow = CountedWindow()
+
+    def result(self) -> tuple[Any, ...]:
+        """Return what distinguishes the results of a trial: all but the row ID."""
+        return self.is_done, self.values, self.n_returns, self.sharpe_per_bar, self.interval, self.window
 
 
 @dataclass(frozen=True)
 class StrategyTotal:
-    """Totals of a strategy over a family of markets, or over all families.
+    """Totals of a strategy at a setting, over a family of markets or all families.
 
     Attributes:
         n_runs: Number of runs, with repeated ones.
-        n: Number of trials with a Sharpe ratio.
-        n_undefined: Number of finished trials without one.
+        n: Number of trials in the mean.
+        n_covered: Number of trials that longer windows cover.
+        n_undefined: Number of finished trials without a Sharpe ratio.
         n_failed: Number of trials without a finished run.
         means: Mean of each value of `RankedRun.values`; None where undefined.
-        longest: Run with the most returns; None if no run has moments.
+        longest: Run of the mean with the most returns; None if no run has moments.
         sample: A run that does not depend on the order of the runs.
     """
 
     n_runs: int
     n: int
+    n_covered: int
     n_undefined: int
     n_failed: int
-    means: tuple[float | None, ...]
+    means: Values
     longest: RankedRun | None
     sample: RankedRun
 
@@ -77,43 +91,71 @@ def mean_of(values: Iterable[float | None]) -> float | None:
     return fsum(known) / len(known) if known else None
 
 
-def totals_by_family(runs: Iterable[RankedRun]) -> dict[int, StrategyTotal]:
-    """Return the totals of a strategy by family of its runs, and for `ALL`."""
-    families: dict[int, list[RankedRun]] = {}
+def totals_by_family(runs: Iterable[RankedRun]) -> dict[tuple[int, int], StrategyTotal]:
+    """Return the totals of a strategy by family, or `ALL`, and setting."""
+    families: dict[tuple[int, int], list[RankedRun]] = {}
     for run in runs:
-        families.setdefault(run.family, []).append(run)
-    found = {family: _family_total(own) for family, own in families.items()}
-    return found | {ALL: _total_of(list(found.values()))}
+        families.setdefault((run.family, run.setting), []).append(run)
+    found = {key: _family_total(own) for key, own in families.items()}
+    for setting in sorted({setting for _, setting in families}):
+        found[ALL, setting] = _total_of([total for (_, at), total in found.items() if at == setting])
+    return found
 
 
 def _family_total(runs: Sequence[RankedRun]) -> StrategyTotal:
-    # The key of a result is all of it but the row ID; the first row of equal results stands for them.
+    # The first row of equal results stands for them.
     trials: dict[bytes, dict[tuple[Any, ...], RankedRun]] = {}
     for run in runs:
-        results, result = trials.setdefault(run.trial, {}), run[2:-1]
+        results, result = trials.setdefault(run.trial, {}), run.result()
         if result not in results or run.run < results[result].run:
             results[result] = run
-    done = {trial: [run for run in results.values() if run.is_done] for trial, results in trials.items()}
-    means = [_means([run.values for run in of_trial]) for of_trial in done.values() if of_trial]
-    n = sum(sharpe is not None for sharpe, *_ in means)
     distinct = [run for results in trials.values() for run in results.values()]
-    tracked = [run for run in distinct if run.is_done and run.n_returns and run.sharpe_per_bar is not None]
+    done = [run for run in distinct if run.is_done]
+    rated = [run for run in done if run.values[0] is not None]
+    weights = weights_of({run.window for run in rated}) if rated else {}
+    counted = [run for run in done if not rated or weights.get(run.window)]
+    tracked = [run for run in counted if run.n_returns and run.sharpe_per_bar is not None]
     longest = min(tracked, key=_by_length, default=None)
-    sample = longest or min(distinct, key=_by_trial)
-    return StrategyTotal(len(runs), n, len(means) - n, len(trials) - len(means), _means(means), longest, sample)
+    kept, with_ratio, finished = (_trials(each) for each in (counted, rated, done))
+    n = len(kept & with_ratio)
+    n_covered, n_undefined = len(with_ratio) - n, len(finished - with_ratio)
+    means, sample = _windows_mean(counted, weights), longest or min(distinct, key=_by_trial)
+    return StrategyTotal(len(runs), n, n_covered, n_undefined, len(trials) - len(finished), means, longest, sample)
+
+
+def _trials(runs: Iterable[RankedRun]) -> set[bytes]:
+    return {run.trial for run in runs}
+
+
+def _windows_mean(runs: Sequence[RankedRun], weights: Mapping[CountedWindow, int]) -> Values:
+    """Return the weighted mean of the windows; a window is the mean of its trials."""
+    windows: dict[CountedWindow, dict[bytes, list[Values]]] = {}
+    for run in runs:
+        windows.setdefault(run.window, {}).setdefault(run.trial, []).append(run.values)
+    means = {window: _means([_means(results) for results in trials.values()]) for window, trials in windows.items()}
+    if len(means) < 2 or not weights:
+        return _means(list(means.values()))
+    return tuple(
+        _weighted([(means[window][at], weights[window]) for window in means]) for at in range(len(AVERAGED) + 1)
+    )
+
+
+def _weighted(values: Collection[tuple[float | None, int]]) -> float | None:
+    known = [(value, weight) for value, weight in values if value is not None]
+    return fsum(value * weight for value, weight in known) / sum(weight for _, weight in known) if known else None
 
 
 def _total_of(families: Sequence[StrategyTotal]) -> StrategyTotal:
-    n_runs, n, n_undefined, n_failed = (
-        sum(getattr(each, name) for each in families) for name in ("n_runs", "n", "n_undefined", "n_failed")
-    )
+    names = ("n_runs", "n", "n_covered", "n_undefined", "n_failed")
+    n_runs, n, n_covered, n_undefined, n_failed = (sum(getattr(each, name) for each in families) for name in names)
     longest = min((each.longest for each in families if each.longest), key=_by_length, default=None)
     sample = longest or min((each.sample for each in families), key=_by_trial)
-    means = _means([each.means for each in families])
-    return StrategyTotal(n_runs, n, n_undefined, n_failed, means, longest, sample)
+    # A market without a ratio has no share in the other means.
+    rated = [each.means for each in families if each.n] or [each.means for each in families]
+    return StrategyTotal(n_runs, n, n_covered, n_undefined, n_failed, _means(rated), longest, sample)
 
 
-def _means(rows: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
+def _means(rows: Sequence[Values]) -> Values:
     if len(rows) == 1:
         return rows[0]
     return tuple(map(mean_of, zip(*rows, strict=True))) if rows else (None,) * (len(AVERAGED) + 1)
@@ -169,31 +211,48 @@ def insert_totals(base: sqlite3.Connection, table: str, condition: str, values: 
     # CROSS JOIN keeps the order of the tables: the index of ranked runs is read in its order.
     query = (
         f"SELECT runs.strategy, family, trial, status = 'done', sharpe_ratio, {', '.join(AVERAGED)},"
-        " COALESCE(n_returns, 0), sharpe_per_bar, COALESCE(candle_interval, ''), runs.id FROM runs CROSS JOIN markets"
+        " COALESCE(n_returns, 0), sharpe_per_bar, COALESCE(candle_interval, ''), runs.id, setting,"
+        " first, last, n_symbols FROM runs CROSS JOIN markets"
         f" ON markets.id = runs.market WHERE {condition} AND {IS_RANKED} ORDER BY runs.strategy"
     )
-    found: list[tuple[int, int, StrategyTotal]] = []
+    found: list[tuple[int, int, int, StrategyTotal]] = []
     for strategy, rows in groupby(base.execute(query, values), itemgetter(0)):
-        totals = totals_by_family(RankedRun(row[1], row[2], bool(row[3]), row[4:-4], *row[-4:]) for row in rows)
-        found += ((strategy, family, total) for family, total in totals.items())
+        found += ((strategy, *key, total) for key, total in totals_by_family(map(_ranked, rows)).items())
         if len(found) >= _PER_QUERY:
             _insert(base, table, found)
             found = []
     _insert(base, table, found)
 
 
-def _insert(base: sqlite3.Connection, table: str, found: Sequence[tuple[int, int, StrategyTotal]]) -> None:
+def _ranked(row: Sequence[Any]) -> RankedRun:
+    family, trial, is_done = row[1:4]
+    n_returns, sharpe_per_bar, interval, run, setting, *window = row[-8:]
+    return RankedRun(
+        family,
+        trial,
+        bool(is_done),
+        tuple(row[4:-8]),
+        n_returns,
+        sharpe_per_bar,
+        interval,
+        run,
+        setting,
+        window_of(*window),
+    )
+
+
+def _insert(base: sqlite3.Connection, table: str, found: Sequence[tuple[int, int, int, StrategyTotal]]) -> None:
     query = "SELECT id, sha256 FROM strategies WHERE id IN (?)"
-    names = dict(select_in(base, query, sorted({strategy for strategy, _, _ in found})))
-    n_columns = 9 + len(AVERAGED) + 1
+    names = dict(select_in(base, query, sorted({strategy for strategy, *_ in found})))
+    n_columns = 11 + len(AVERAGED) + 1
     base.executemany(
         f"INSERT INTO {table} VALUES (?{', ?' * (n_columns - 1)})",
-        [(strategy, family, names[strategy], *_row(total)) for strategy, family, total in found],
+        [(strategy, family, setting, names[strategy], *_row(total)) for strategy, family, setting, total in found],
     )
 
 
 def _row(total: StrategyTotal) -> Iterator[Any]:
-    yield from (total.n_runs, total.n, total.n_undefined, total.n_failed, *total.means)
+    yield from (total.n_runs, total.n, total.n_covered, total.n_undefined, total.n_failed, *total.means)
     yield from (None if total.longest is None else total.longest.run, total.sample.run)
 
 

@@ -11,6 +11,7 @@ from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.ledger.jsonl_view import append_view, read_view
+from openoutcry.ledger.run_settings import setting_digest
 from openoutcry.records.chained_log import now
 from openoutcry.research.acceptance_gates import failed
 from openoutcry.research.ledger_trials import TrialMetadata, entry_of, failed_entry, holdout_entry
@@ -206,5 +207,7 @@ def prior_trials_of(ledger: Ledger, setup: ValidationSetup, vault: HoldoutVault)
         spent, looks = ledger.holdout_opens(market, vault.window), ledger.looks(market, vault.window)
     # Runs over days of the holdout, or later ones, know about it. Trials here end with the research window, so later
     # sessions do not learn of the holdout through them.
-    prior = ledger.prior_results(market, through=setup.dataset.dates[-1])
+    prior = ledger.prior_results(
+        market, through=setup.dataset.dates[-1], setting=setting_digest(setup.costs, setup.limits)
+    )
     return PriorTrials(n_trials.n, RunningMoments(*n_trials.sharpes_at(n_returns)), prior, spent, looks)

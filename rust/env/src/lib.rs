@@ -39,7 +39,9 @@ pub use environment::env_state::State;
 pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
 pub use environment::trading_env::TradingEnv;
 pub use episode::episode_windows::{EpisodeStream, EpisodeWindows};
-pub use episode::reward::{Reward, RewardState, Shaping};
+pub use episode::reward::{Reward, Shaping};
+pub use episode::reward_state::{RewardState, StepFigures};
+pub use episode::reward_terms::RewardTerms;
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
     StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle,

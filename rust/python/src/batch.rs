@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, ObservedNames, Scale, Settings, SlidingArray, Terms};
-use openoutcry::{EpisodeWindows, FeatureScope, Reward, Window};
+use openoutcry::{EpisodeWindows, FeatureScope, Window};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arguments::{self, Text};
 use crate::arrays;
@@ -12,6 +13,7 @@ use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
 use crate::output_arrays::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
+use crate::reward::{RewardArgument, figure_arrays, reward_of};
 
 /// A batch of accounts that are stepped together.
 ///
@@ -47,7 +49,8 @@ struct Options {
     /// Per market: start, end, bars of a random episode or none, and the split.
     windows: Vec<(usize, usize, Option<usize>, Text)>,
     autoreset: Text,
-    reward: Text,
+    /// None for a reward of the caller.
+    reward: Option<RewardArgument>,
     reward_parameter: f64,
     lookback: usize,
     no_trade_band: f64,
@@ -68,15 +71,9 @@ struct Options {
     scale: (String, usize),
 }
 
-/// Returns a reward scheme by its name.
-pub(crate) fn reward(name: &str, parameter: f64) -> PyResult<Reward> {
-    Reward::by_name(name, parameter).ok_or_else(|| {
-        let wanted = "one of simple, log, differential-sharpe (0 < rate < 1), drawdown, turnover (penalty >= 0)";
-        raise("argument_invalid", &format!("`reward` must be {wanted}; received {name} with {parameter}"))
-    })
-}
-
-/// Returns the names of observed columns with their scale: `none`, `expanding` or `window` of a number of bars.
+/// Returns the names of observed columns with their scale.
+///
+/// The scale is `none`, `expanding`, or `window` with a number of bars.
 pub(crate) fn observed_names(names: &[Text], (scale, n_bars): &(String, usize)) -> PyResult<ObservedNames> {
     let scale = match scale.as_str() {
         "none" => Scale::None,
@@ -115,7 +112,7 @@ impl Options {
         Ok(Settings {
             windows: self.windows.into_iter().map(|(start, end, n, split)| windows(start, end, n, split.0)).collect(),
             autoreset,
-            reward: reward(&self.reward, self.reward_parameter)?,
+            reward: reward_of(self.reward.as_ref(), self.reward_parameter)?,
             lookback: self.lookback,
             no_trade_band: self.no_trade_band,
             max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
@@ -258,6 +255,14 @@ impl Batch {
         arrays::matrix(py, shares.map(|(lane, i)| self.core.shares(lane, i)).collect(), n_lanes)
     }
 
+    /// Figures of the last step of every lane: arrays by name.
+    ///
+    /// Empty unless the reward is None.
+    #[getter]
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        figure_arrays(py, self.core.figures())
+    }
+
     /// Whether the episode of every lane has ended.
     #[getter]
     fn done<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
@@ -285,7 +290,9 @@ impl Batch {
         cells.into_pyarray(py).reshape([n_lanes, n_symbols])
     }
 
-    /// Return the rows of a dataset, shape `(n_bars, bar_len)`, float32: log returns, then observed columns.
+    /// Return the rows of a dataset, shape `(n_bars, bar_len)`, float32.
+    ///
+    /// A row has log returns, then observed columns.
     fn market_bars<'py>(&self, py: Python<'py>, market: usize) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let lane = (0..self.core.n_lanes()).find(|lane| self.core.market_index(*lane) == market);
         let lane = lane.ok_or_else(|| raise("argument_invalid", "`market` must be a market of a lane"))?;

@@ -26,8 +26,8 @@ type Table<'py> = PyReadonlyArray2<'py, f64>;
 impl Dataset {
     /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
     ///
-    /// `features` has names, scopes (`symbol` or `market`) and values, bar after bar. `origin` has the frame row of each
-    /// bar, or the cell of each frame row.
+    /// `features` has names, scopes (`symbol` or `market`) and values, bar after bar. `origin` has the frame row of
+    /// each bar, or the cell of each frame row.
     #[staticmethod]
     #[pyo3(signature = (dates, symbols, close, *, periods_per_year=None, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, features=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
@@ -225,7 +225,9 @@ impl Dataset {
         self.0.news().map(|(symbol, at, headline)| (symbol.into(), at.into(), headline.into())).collect()
     }
 
-    /// Features as `(name, scope, values)`; values have shape `(n_bars, n_symbols)` or `(n_bars, 1)`.
+    /// Features as `(name, scope, values)`.
+    ///
+    /// Values have shape `(n_bars, n_symbols)`, or `(n_bars, 1)` of the market.
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, &'static str, Bound<'py, PyArray2<f64>>)>> {
         let of = |feature: &Feature| {

@@ -3,19 +3,20 @@ use std::sync::{Arc, OnceLock};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
 use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
-    CostModel as CoreCosts, Dataset as CoreDataset, FeatureScope, FillKey, Limits as CoreLimits, Shaping, StepCosts,
-    Stepped, TradingEnv as CoreEnv, Window,
+    CostModel as CoreCosts, Dataset as CoreDataset, FeatureScope, Limits as CoreLimits, Shaping, StepCosts, Stepped,
+    TradingEnv as CoreEnv, Window,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arguments::{self, Text};
-use crate::batch::{observed_names, reward};
+use crate::batch::observed_names;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::events::event_dict;
 use crate::limits::Limits;
+use crate::reward::{RewardArgument, figure_arrays, reward_of};
 use crate::state::State;
 
 /// The JSON environment: a market that is stepped with decisions in JSON.
@@ -147,8 +148,9 @@ impl TradingEnv {
 
     /// Return an environment on an existing market.
     ///
-    /// `shaping` is the reward of array steps, by name, its parameter, and the no-trade band. `observed` has the names
-    /// of observed columns, and their scale with its number of bars.
+    /// `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
+    /// terms with weights, or None for the simple return. `observed` has the names of observed columns, and their
+    /// scale with its number of bars.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None, observed=None))]
     fn from_dataset(
@@ -158,14 +160,14 @@ impl TradingEnv {
         limits: &Limits,
         #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
-        shaping: Option<(Text, f64, f64)>,
+        shaping: Option<(Option<RewardArgument>, f64, f64)>,
         observed: Option<(Vec<Text>, (String, usize))>,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
         env.core = env.core.with_lookback(lookback).map_err(to_py)?;
-        if let Some((name, parameter, no_trade_band)) = shaping {
-            env.core = env.core.with_shaping(Shaping { reward: reward(&name, parameter)?, no_trade_band });
+        if let Some((reward, parameter, no_trade_band)) = shaping {
+            env.core = env.core.with_shaping(Shaping { reward: reward_of(reward.as_ref(), parameter)?, no_trade_band });
         }
         if let Some((names, scale)) = observed {
             let market = Market::observing(Arc::clone(&dataset.0), &observed_names(&names, &scale)?).map_err(to_py)?;
@@ -335,6 +337,12 @@ impl TradingEnv {
         Ok(info)
     }
 
+    /// Figures of the last array step: arrays of shape `(1,)` by name.
+    #[getter]
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        figure_arrays(py, &[self.core.figures()])
+    }
+
     /// NAV at the current close; 1 at the start.
     #[getter]
     fn nav(&self) -> f64 {
@@ -384,14 +392,4 @@ impl TradingEnv {
 fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
     let message = || format!("`{name}` must have {expected} elements; received {received}");
     if received == expected { Ok(()) } else { Err(raise("shape_mismatch", &message())) }
-}
-
-/// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
-#[pyfunction]
-pub(crate) fn fill_noise(
-    #[pyo3(from_py_with = arguments::seed)] seed: u64,
-    #[pyo3(from_py_with = arguments::bar)] bar: usize,
-    symbol: Text,
-) -> f64 {
-    FillKey::from_seed(seed).uniform(bar, &symbol)
 }

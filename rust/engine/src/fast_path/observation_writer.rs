@@ -22,7 +22,9 @@ pub struct ObservationRows<'a> {
     pub market: &'a [f32],
     /// Numbers per bar of the market: one return per symbol, and the features.
     pub bar_len: usize,
-    /// Numbers of the market per row, up to the bar of the account; 0 before the first bar.
+    /// Numbers of the market per row, up to the bar of the account.
+    ///
+    /// 0 before the first bar.
     pub width: usize,
 }
 

@@ -172,7 +172,7 @@ pub struct Feature {
     pub name: String,
     /// Whether each symbol or the market has a value.
     pub scope: FeatureScope,
-    /// One value per bar and symbol, bar after bar; one per bar if the scope is the market.
+    /// One value per bar and symbol, or per bar, bar after bar.
     ///
     /// Finite wherever the symbol is listed. Other values are not kept.
     pub values: Vec<f64>,

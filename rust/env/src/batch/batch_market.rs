@@ -5,7 +5,7 @@ use openoutcry_engine::{AccountView, Dataset, FeatureScope};
 use crate::batch::batch_settings::BatchError;
 use crate::batch::observed_columns::{ObservedColumn, ObservedNames};
 
-/// A market of a batch: the dataset, and its log returns and observed columns in f32.
+/// A market of a batch: its dataset, log returns and observed columns.
 #[derive(Debug)]
 pub struct Market {
     data: Arc<Dataset>,
@@ -39,7 +39,7 @@ impl Market {
         Ok(Self::with_columns(data, columns))
     }
 
-    /// The row of a bar has the log returns of the symbols, then the values of each column.
+    /// The row of a bar has log returns by symbol, then the values of each column.
     ///
     /// The return of a bar is the log return of the closes of an observation: 0 for a repeated or missing close, and
     /// for the first close of a symbol.
@@ -81,13 +81,17 @@ impl Market {
         &self.data
     }
 
-    /// Returns the rows of all bars, `n_bars * bar_len`; the returns of the first bar are 0.
+    /// Returns the rows of all bars, `n_bars * bar_len`.
+    ///
+    /// The returns of the first bar are 0.
     #[must_use]
     pub fn bars(&self) -> &[f32] {
         &self.bars
     }
 
-    /// Returns the numbers per bar: a log return per symbol, and the values of the observed columns.
+    /// Returns the numbers per bar.
+    ///
+    /// They are a log return per symbol, and the values of the observed columns.
     #[must_use]
     pub fn bar_len(&self) -> usize {
         self.bar_len

@@ -36,7 +36,9 @@ pub struct DictArrays<'a> {
     pub cash: &'a mut [f64],
     /// Closes by lane, bar and symbol, oldest first, 0 before a listing; or empty.
     pub history: &'a mut [f64],
-    /// Features by lane, symbol and feature, 0 for a symbol that is not listed; or empty.
+    /// Features by lane, symbol and feature; or empty.
+    ///
+    /// 0 for a symbol that is not listed.
     pub features: &'a mut [f64],
     /// Features of the market by lane and feature; or empty.
     pub market_features: &'a mut [f64],

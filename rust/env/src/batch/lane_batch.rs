@@ -17,6 +17,8 @@ use crate::batch::streaming_observations::StreamingObservations;
 use crate::batch::thread_pool::ThreadPool;
 use crate::batch::thread_share::ThreadShare;
 use crate::batch::thread_workspace::ThreadWorkspace;
+use crate::episode::reward::Reward;
+use crate::episode::reward_state::StepFigures;
 use crate::episode::single_episode::check_lookback;
 
 /// The most sets of rules with precomputed cost tables.
@@ -42,6 +44,8 @@ pub struct Batch {
     ///
     /// The length is a multiple of eight lanes.
     orders: Vec<f64>,
+    /// Figures of the last step of each lane, for [`Reward::Return`]; else empty.
+    figures: Vec<StepFigures>,
     /// One per thread.
     threads: Vec<ThreadWorkspace>,
     pool: ThreadPool,
@@ -91,6 +95,7 @@ impl Batch {
             let window = groups[i / LANES].begin(i % LANES, episode, (1.0, 0), &settings);
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
+        let n_figures = if settings.reward == Reward::Return { lanes.len() } else { 0 };
         let scratch = StoreWorkspace::new(n_symbols);
         let rows = vec![0.0; StreamingObservations::scratch_len(&markets[0], settings.lookback)];
         let thread = ThreadWorkspace {
@@ -103,6 +108,7 @@ impl Batch {
         Ok(Self {
             id: N_MADE.fetch_add(1, Ordering::Relaxed),
             orders: vec![0.0; lanes.len().next_multiple_of(LANES) * BlockOrders::stride(n_symbols)],
+            figures: vec![StepFigures::default(); n_figures],
             groups,
             episodes,
             accounts,
@@ -184,6 +190,14 @@ impl Batch {
     #[must_use]
     pub fn ended(&self, lane: usize) -> Option<(f64, usize)> {
         self.episodes[lane].ended
+    }
+
+    /// Returns the figures of the last step of each lane, or none.
+    ///
+    /// Only a batch with [`Reward::Return`] has them.
+    #[must_use]
+    pub fn figures(&self) -> &[StepFigures] {
+        &self.figures
     }
 
     /// Resets each lane of `mask`, or all lanes.
@@ -314,6 +328,7 @@ impl Batch {
             streaming: None,
             last,
             outcome,
+            figures: &mut self.figures,
             first_lane,
         };
         if n_worth == 1 {

@@ -8,6 +8,7 @@ mod buffers;
 mod lane_accounts;
 pub(crate) mod lane_batch;
 mod lane_episodes;
+mod lane_rewards;
 mod observed_columns;
 mod sliding_windows;
 mod step_parts;

@@ -1,4 +1,4 @@
-//! Columns of a market that learners observe beside its returns: features, and prices and volumes.
+//! Observed columns of a market: features, prices and volumes.
 
 use openoutcry_engine::{Dataset, FeatureScope};
 
@@ -12,7 +12,9 @@ pub enum Scale {
     None,
     /// Less the mean of all values so far, over their standard deviation.
     Expanding,
-    /// Less the mean of the last values, over their standard deviation; the number of bars is at least 2.
+    /// Less the mean of the last values, over their standard deviation.
+    ///
+    /// The number of bars is at least 2.
     Window(usize),
 }
 
