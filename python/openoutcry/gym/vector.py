@@ -22,6 +22,7 @@ from openoutcry.errors import refusal
 from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
 from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, Market, has_listing_changes
 from openoutcry.gym.episodes import Episodes, finite
+from openoutcry.gym.observed_columns import observed_columns
 from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.gym.sub_environments import datasets_of, lane_terms, mode_of
@@ -71,6 +72,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         limits: Limits for all lanes, or a sequence with one per lane.
         observation: As in `OpenOutcryEnv`.
         lookback: As in `OpenOutcryEnv`.
+        features: As in `OpenOutcryEnv`.
+        scale: As in `OpenOutcryEnv`.
         reward: As in `OpenOutcryEnv`.
         reward_parameter: As in `OpenOutcryEnv`.
         no_trade_band: As in `OpenOutcryEnv`.
@@ -108,6 +111,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         limits: Limits | Sequence[Limits] | None = None,
         observation: str = "dict",
         lookback: int | None = None,
+        features: Sequence[str] | None = None,
+        scale: str = "none",
         reward: Reward = "simple",
         reward_parameter: float | None = None,
         no_trade_band: float = 0.0,
@@ -136,6 +141,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             "cells_a_thread": self._cells_a_thread,
             "seed": seed,
         }
+        self._observed = observed_columns(self.datasets, features, scale)
         self._core = self._batch(episodes, settings)
         self._prepare()
 
@@ -154,6 +160,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             "autoreset": _MODES[self.autoreset_mode],
             "reward": self._reward.engine,
             "lookback": self._shown,
+            "features": self._observed.native[0],
+            "scale": self._observed.native[1],
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
         lanes = [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)]
@@ -162,7 +170,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
     def _prepare(self) -> None:
         n, n_bars = self.datasets[0].n_symbols, max(dataset.n_bars for dataset in self.datasets)
         self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
-        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars)
+        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded = False
         self._last: native.Buffers | None = None
@@ -297,8 +305,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
 
     @cached_property
     def _histories(self) -> Any:
-        returns = self._core.returns(0)
-        padded = np.concatenate([np.zeros((self._shown - 1, returns.shape[1]), dtype=np.float32), returns])
+        bars = self._core.market_bars(0)
+        padded = np.concatenate([np.zeros((self._shown - 1, bars.shape[1]), dtype=np.float32), bars])
         return np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0).transpose(0, 2, 1)
 
     def histories(self, cursors: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

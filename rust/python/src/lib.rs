@@ -34,6 +34,7 @@ mod run;
 mod scenario;
 mod sheets;
 mod skill;
+mod state;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -58,7 +59,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<market_rows::CsvReader>()?;
     module.add_class::<market_rows::LongRows>()?;
     module.add_class::<market_rows::NumberColumn>()?;
-    module.add_class::<environment::State>()?;
+    module.add_class::<state::State>()?;
     module.add_class::<environment::TradingEnv>()?;
     module.add_class::<episode_windows::Episodes>()?;
     module.add_class::<arena_log::LogAudit>()?;

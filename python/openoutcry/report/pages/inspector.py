@@ -24,7 +24,10 @@ _EMPTY = Step()
 
 
 def inspector_section(view: RunView, trace: Trace, key: str, n_cells: int) -> str:
-    """Return the inspector of a run, with at most `n_cells` prices; `trace` must be `view.trace`."""
+    """Return the inspector of a run, with at most `n_cells` prices.
+
+    `trace` must be `view.trace`.
+    """
     packed = pack(view, n_cells)
     bars = listed_bars(trace)
     shown = "".join(_bar(view, trace, t) for t in bars)

@@ -186,7 +186,7 @@ impl<'a> ThreadShare<'a> {
         orders: &mut [f64],
         thread: &mut ThreadWorkspace,
     ) -> Result<(), BatchError> {
-        let (n_symbols, stride) = (self.n_symbols(), self.stride());
+        let stride = self.stride();
         let market = &self.markets[group.market(0)];
         let which = group.same_market & !group.done();
         if let ObservationArrays::Sliding(sliding) = &self.seen {
@@ -196,7 +196,7 @@ impl<'a> ThreadShare<'a> {
         // For windows that are written whole, only the last bar was not read by the previous step.
         if self.uses_streaming || matches!(self.seen, ObservationArrays::Sliding(_)) {
             for place in (0..store.n_accounts()).filter(|place| which >> place & 1 == 1) {
-                prefetch(market.last(store.bar(place) + 1, n_symbols).1);
+                prefetch(market.last(store.bar(place) + 1, market.bar_len()).1);
             }
         }
         let orders = &mut orders[..episodes.len() * stride];
