@@ -23,6 +23,7 @@ __all__ = [
     "MAX_ABS_WEIGHT",
     "OBSERVATION_SCHEMA",
     "REWARDS",
+    "REWARD_TERMS",
     "SCENARIOS",
     "Baseline",
     "Batch",
@@ -131,6 +132,7 @@ DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
 BASELINES: list[str]
 REWARDS: list[str]
+REWARD_TERMS: list[str]
 SCENARIOS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
@@ -328,11 +330,14 @@ class TradingEnv:
         limits: Limits,
         lookback: int,
         seed: int,
-        shaping: tuple[str, float, float] | None = None,
+        shaping: tuple[str | list[tuple[str, float]] | None, float, float] | None = None,
+        observed: tuple[list[str], tuple[str, int]] | None = None,
     ) -> TradingEnv:
         """Return an environment on an existing market.
 
-        `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
+        `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
+        terms with weights, or None for the simple return. `observed` has the names of observed columns, and their
+        scale with its number of bars.
         """
 
     def reset(self) -> str:
@@ -368,7 +373,7 @@ class TradingEnv:
     def observe_flat(self, flat: npt.NDArray[np.float32]) -> None:
         """Write the last log returns, the weights and the cash over NAV.
 
-        The shape is `((lookback + 1) * n_symbols + 1,)`, float32.
+        The shape is `(lookback * bar_len + n_symbols + 1,)`, float32.
         """
 
     def observe_account(self, account: npt.NDArray[np.float32]) -> None:
@@ -380,6 +385,8 @@ class TradingEnv:
         positions: _Vector,
         listed: npt.NDArray[np.int8],
         history: _Table | None = None,
+        features: _Table | None = None,
+        market_features: _Vector | None = None,
     ) -> float:
         """Write the current observation into buffers of the caller and return the cash.
 
@@ -388,6 +395,8 @@ class TradingEnv:
             positions: Shape `(n_symbols,)`, written: signed shares.
             listed: Shape `(n_symbols,)`, written: 1 for a listed symbol.
             history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
+            features: Shape `(n_symbols, n_features)`, written: observed columns with a value per symbol.
+            market_features: Shape `(n_features,)`, written: observed columns of the market.
         """
 
     def info(self) -> dict[str, Any]:
@@ -406,6 +415,10 @@ class TradingEnv:
     def truncated(self) -> bool: ...
     @property
     def dataset(self) -> Dataset: ...
+    @property
+    def figures(self) -> dict[str, npt.NDArray[Any]]:
+        """Figures of the last array step: arrays of shape `(1,)` by name."""
+
     def clone_state(self) -> State:
         """Return a checkpoint of the account, in O(symbols)."""
 
@@ -431,14 +444,14 @@ class Buffers:
     def flat(flat: npt.NDArray[np.float32], outcome: Sequence[Any]) -> Buffers:
         """Bind the array of flat observations and those of outcomes.
 
-        The shape is `(n_lanes, (lookback + 1) * n_symbols + 1)`.
+        The shape is `(n_lanes, lookback * bar_len + n_symbols + 1)`.
         """
 
     @staticmethod
-    def dict(arrays: list[Any], history: npt.NDArray[np.float64] | None, outcome: Sequence[Any]) -> Buffers:
+    def dict(arrays: list[Any], optional: list[Any], outcome: Sequence[Any]) -> Buffers:
         """Bind the arrays of dict observations and those of outcomes.
 
-        `arrays` is closes, listed, positions and cash.
+        `arrays` is closes, listed, positions and cash; `optional` is history, features and features of the market.
         """
 
     @staticmethod
@@ -521,14 +534,24 @@ class Batch:
     def done(self) -> _Flags: ...
     @property
     def tradable(self) -> _Flags: ...
+    @property
+    def figures(self) -> dict[str, npt.NDArray[Any]]:
+        """Figures of the last step of every lane: arrays by name.
+
+        Empty unless the reward is None.
+        """
+
     def ended(self, lanes: Sequence[int]) -> list[tuple[float, int]]:
         """NAV and bar at the end of the previous episodes of `lanes`.
 
         A lane whose previous episode did not end is refused.
         """
 
-    def returns(self, market: int) -> npt.NDArray[np.float32]:
-        """Return the log returns of a dataset by bar and symbol."""
+    def market_bars(self, market: int) -> npt.NDArray[np.float32]:
+        """Return the rows of a dataset, shape `(n_bars, bar_len)`, float32.
+
+        A row has log returns, then observed columns.
+        """
 
 @final
 class Episodes:
@@ -581,11 +604,13 @@ class Dataset:
         risk_free: _Vector | None = None,
         fundamentals: list[tuple[str, str, str, float]] | None = None,
         news: list[tuple[str, str, str]] | None = None,
+        features: list[tuple[str, str, _Vector]] | None = None,
         origin: tuple[list[int], list[int]] | None = None,
     ) -> Dataset:
         """Return a market of columns, each of shape `(n_bars, n_symbols)`.
 
-        `origin` has the frame row of each bar, or the cell of each frame row.
+        `features` has names, scopes (`symbol` or `market`) and values, bar after bar. `origin` has the frame row of
+        each bar, or the cell of each frame row.
         """
 
     @staticmethod
@@ -627,6 +652,13 @@ class Dataset:
     def fundamentals(self) -> list[tuple[str, str, str, float]]: ...
     @property
     def news(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def features(self) -> list[tuple[str, str, _Table]]:
+        """Features as `(name, scope, values)`.
+
+        Values have shape `(n_bars, n_symbols)`, or `(n_bars, 1)` of the market.
+        """
+
     @property
     def fingerprint(self) -> str: ...
     def to_bytes(self) -> bytes:

@@ -85,13 +85,13 @@ def test_losses_beyond_the_nav_count() -> None:
     tally = simulate(markets, staked, len(BOTS), table_policy(bot_weights(markets), staked)).summed()
     held = [bot.name for bot in BOTS].index("hold-all")
     assert tally.n_ruined[held] > 0
-    # A reward is at least -1, so the sum of rewards omits the loss beyond the NAV.
+    # A return is at least -1, so the sum of returns omits the loss beyond the NAV.
     uncounted = sum(play_alone(markets, staked, held))
     assert tally.gain[held] < uncounted - 0.1
 
 
 def play_alone(markets: list[Market], setting: Setting, bot: int) -> list[float]:
-    """Return the sum of the rewards of a bot on each market, by the scalar environment."""
+    """Return the sum of the returns of a bot on each market, by the scalar environment."""
     totals = []
     for market in markets:
         weights = setting.gross * bot_weights([market], [BOTS[bot]])[:, 0, 0]
@@ -105,7 +105,8 @@ def play_alone(markets: list[Market], setting: Setting, bot: int) -> list[float]
         total, bar, done = 0.0, 0, False
         while not done:
             _, reward, terminated, truncated, _ = env.step(weights[bar])
-            total, bar, done = total + float(reward), bar + 1, terminated or truncated
+            # The reward of a ruin is -1, less the gains of the episode.
+            total, bar, done = total + max(float(reward), -1.0), bar + 1, terminated or truncated
         totals.append(total)
     return totals
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import openoutcry as oo
+from openoutcry.report.run_report import page_renderer
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +54,12 @@ def test_a_plot_is_saved_as_svg_only(run: oo.Run, tmp_path: Path, name: str) -> 
         run.plot().save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
     assert run.plot().save(tmp_path / "RUN.SVG").exists()
+
+
+def test_a_page_of_many_bars_leaves_room_for_its_record_market_and_engine() -> None:
+    run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", capture=True)
+    page = page_renderer(run)()
+    bars = re.search(r"<template>(.*?)</template>", page)
+    assert bars is not None
+    # The rest of a self-verifying page is limited by `packed_trace.CELLS_WITH_DATA` and the size of the engine.
+    assert len(page) - len(bars[1]) < 450_000

@@ -59,7 +59,8 @@ LAYERS = {
     "backtest": _layer("backtest backtest.*", f"{BASE} untrusted data agents records", deferred="ray"),
     # Learners.
     "gym": _layer(
-        "gym gym.environment gym.vector gym.spaces gym.episodes gym.buffers gym.sub_environments vector",
+        "gym gym.environment gym.vector gym.spaces gym.episodes gym.rewards gym.buffers gym.observed_columns "
+        "gym.sub_environments vector",
         f"{BASE} data scenarios",
         "gymnasium numpy",
     ),

@@ -75,6 +75,10 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "adjusted": (_TEXT, _option("What the prices are: `none` (as traded), `split` or `total`.")),
     "price_scale": (float | None, _option("Factor of all prices, such as 0.0001.")),
     "duplicates": (_TEXT, _option("`last`: read the last of several rows of one date; refused by default.")),
+    "features": (
+        list[str] | None,
+        _option("Column that is a feature, or `NAME=forward` or `NAME=0` for missing values; repeatable.", "--feature"),
+    ),
     "form": (_TEXT, _option("Name of a form that the file must have, such as `binance-klines`.", "--as")),
     "periods_per_year": (float | None, _option("Bars per year; by default from the dates.")),
 }
@@ -101,14 +105,27 @@ def reading_of(stated: Mapping[str, Any]) -> Reading:
     if len(pairs) < len(column or ()):
         raise refusal("argument_invalid", f"`--column` must name a role once; received {', '.join(column)}")
     columns = [name.strip() for name in names.split(",")] if names else pairs or None
+    options["features"] = dict(map(_rule, options["features"])) if options.get("features") else None
     return Reading(ReadOptions(columns=columns, **options), periods)
+
+
+def _rule(text: str) -> tuple[str, str | float]:
+    """Return a feature and its rule for missing values."""
+    name, _, rule = text.partition("=")
+    try:
+        return name, float(rule)
+    except ValueError:
+        return name, rule or "refuse"
 
 
 def words_of(options: ReadOptions) -> list[str]:
     """Return the words of a command that state the options of a reader."""
     words: list[str] = []
     for name, value in options.stated().items():
-        if isinstance(value, Mapping):
+        if name == "features":
+            rules = value.items() if isinstance(value, Mapping) else dict.fromkeys(value, "refuse").items()
+            words += [word for column, rule in rules for word in ("--feature", f"{column}={rule}")]
+        elif isinstance(value, Mapping):
             words += [word for pair in value.items() for word in ("--column", "=".join(pair))]
         elif name == "columns":
             words += ["--columns", ",".join(value)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,28 @@ Table = npt.NDArray[np.float64]
 _TOLERANCE = 1.5
 # Start of the notice of a number of bars per year that contradicts the dates.
 STATED_PERIODS = "`periods_per_year`"
+
+
+_T = TypeVar("_T")
+
+
+class StoredTable(Generic[_T]):
+    """A table of a market, read once; None if the market does not have it."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, market: Any, owner: type | None = None) -> _T:
+        if market is None:
+            return self  # type: ignore[return-value]
+        table = market._core.column(self._name)
+        # An attribute of the object is found before this descriptor.
+        found: Any = None if table is None else frozen(table)
+        market.__dict__[self._name] = found
+        return found  # type: ignore[no-any-return]
 
 
 class HasPeriods(Protocol):
@@ -192,9 +214,19 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
         risk_free=None if risk_free is None else series("risk_free", risk_free),
         fundamentals=fundamentals(values.get("fundamentals", ())),
         news=news(values.get("news", ())),
+        features=_features(values.get("features", ()), dates, symbols),
         origin=frame_rows,
         **{name: None if cells is None else table(name, cells, symbols) for name, cells in tables.items()},
     )
+
+
+def _features(given: Any, dates: Sequence[str], symbols: Sequence[str]) -> list[tuple[str, str, Table]]:
+    """Return features as name, scope and values, bar after bar.
+
+    `given` may be a function of dates and symbols.
+    """
+    found = given(dates, symbols) if callable(given) else given
+    return [(name, scope, np.ravel(cells)) for name, scope, cells in found]
 
 
 def values_of(core: native.Dataset) -> dict[str, Any]:
@@ -204,7 +236,7 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
     values: dict[str, Any] = {name: cells for name, cells in found.items() if cells is not None}
     values |= {"tradable": None if tradable is None else tradable != 0.0, "risk_free": core.risk_free}
     values |= {"dates": core.dates, "symbols": core.symbols, "periods_per_year": stated_periods(core)}
-    return values | {"fundamentals": core.fundamentals, "news": core.news}
+    return values | {"fundamentals": core.fundamentals, "news": core.news, "features": core.features}
 
 
 def periods_notices(

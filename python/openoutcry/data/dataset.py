@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import call_with_keywords, checked_integer, checked_text, checked_texts, path_of
-from openoutcry.data import columns
+from openoutcry.data import columns, feature_columns
 from openoutcry.data.columns import TABLES, Table
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from openoutcry.data.feature_columns import Feature
     from openoutcry.data.market_cache import Imported
     from openoutcry.data.readers.market_columns import ReadKeywords
 
@@ -59,6 +60,7 @@ class Dataset:
         *,
         fundamentals: Iterable[tuple[str, str, str, float]] = (),
         news: Iterable[tuple[str, str, str]] = (),
+        features: Mapping[str, Any] | None = None,
         name: str = "",
         notices: Iterable[str] = (),
     ) -> Dataset:
@@ -83,6 +85,8 @@ class Dataset:
             fundamentals: Tuples `(symbol, available_at, name, value)`, unique by symbol, time and name. Splits do not
                 adjust them; `openoutcry.data.snapshots.restatements.rebased` does.
             news: Tuples `(symbol, available_at, headline)`.
+            features: Values by name, shape `(n_bars, n_symbols)` or `(n_bars,)`, known at the close of their bar; or a
+                `data.features.Feature`, with another time or a rule for missing values.
             name: Name of the market in reports.
             notices: Caveats about the market that reports print.
 
@@ -92,7 +96,9 @@ class Dataset:
         table = {"dates": dates, "symbols": symbols, "periods_per_year": periods_per_year, "close": close, "open": open}
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
-        core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
+        feeds: dict[str, Any] = {"fundamentals": fundamentals, "news": news}
+        feeds["features"] = partial(feature_columns.native_features, features or {})
+        core = columns.native_dataset(table | feeds)
         texts = columns.with_caveats(core, periods_per_year, checked_texts("notices", notices))
         return cls(core, name=name, notices=texts)
 
@@ -232,53 +238,22 @@ class Dataset:
         """Whether orders fill at the next open, not at the close of the decision."""
         return self._core.has_opens
 
-    @cached_property
-    def close(self) -> Table:
-        """Closing prices."""
-        table = self._column("close")
-        assert table is not None, "every dataset has closes"
-        return table
-
-    @cached_property
-    def open(self) -> Table | None:
-        """Opening prices."""
-        return self._column("open")
-
-    @cached_property
-    def high(self) -> Table | None:
-        """High prices."""
-        return self._column("high")
-
-    @cached_property
-    def low(self) -> Table | None:
-        """Low prices."""
-        return self._column("low")
-
-    @cached_property
-    def volume(self) -> Table | None:
-        """Shares traded."""
-        return self._column("volume")
-
-    @cached_property
-    def dividends(self) -> Table | None:
-        """Cash per pre-split share, 0 for none."""
-        return self._column("dividends")
-
-    @cached_property
-    def splits(self) -> Table | None:
-        """New shares per old share, 1 for none."""
-        return self._column("splits")
+    close = columns.StoredTable[Table]("Closing prices.")
+    open = columns.StoredTable["Table | None"]("Opening prices.")
+    high = columns.StoredTable["Table | None"]("High prices.")
+    low = columns.StoredTable["Table | None"]("Low prices.")
+    volume = columns.StoredTable["Table | None"]("Shares traded.")
+    dividends = columns.StoredTable["Table | None"]("Cash per pre-split share, 0 for none.")
+    splits = columns.StoredTable["Table | None"]("New shares per old share, 1 for none.")
+    delistings = columns.StoredTable["Table | None"](
+        "Return from the last close to the cash settlement, on the settlement bar."
+    )
 
     @cached_property
     def tradable(self) -> npt.NDArray[np.bool_] | None:
         """Whether a fill is allowed, bool."""
         table = self._core.column("tradable")
         return None if table is None else columns.frozen(table != 0.0)
-
-    @cached_property
-    def delistings(self) -> Table | None:
-        """Return from the last close to the cash settlement, on the settlement bar."""
-        return self._column("delistings")
 
     @cached_property
     def risk_free(self) -> npt.NDArray[np.float64] | None:
@@ -296,6 +271,11 @@ class Dataset:
         """Point-in-time headlines: `(symbol, available_at, headline)`."""
         return tuple(self._core.news)
 
+    @cached_property
+    def features(self) -> Mapping[str, Feature]:
+        """Features by name, as known at the close of each bar; NaN if unlisted."""
+        return feature_columns.of_core(self._core)
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of all values that results can depend on, in hexadecimal."""
@@ -304,6 +284,22 @@ class Dataset:
     def to_bytes(self) -> bytes:
         """Return the canonical bytes of the market; their SHA-256 is the fingerprint."""
         return self._core.to_bytes()
+
+    def with_features(self, given: Any, *, lag: int = 0, missing: str | float = "refuse") -> Dataset:
+        """Return the market with more features (`docs/features.md`).
+
+        Args:
+            given: `features` of `from_arrays`, a function of a `Dataset` that returns them, or functions by name. A
+                function is called on parts of the bars, and refused if a value changes.
+            lag: As in `Feature`, for values that are none.
+            missing: As in `Feature`, for values that are none.
+
+        Raises:
+            OpenOutcryError: a name is taken, values are invalid, or a function uses later bars.
+        """
+        found = feature_columns.with_features(self, given, lag, missing)
+        values = self._columns() | {"features": found, "notices": self.notices}
+        return Dataset.from_arrays(**values, name=self.name)
 
     def select(self, symbols: Sequence[str]) -> Dataset:
         """Return a dataset of the given symbols, in the given order, on the same bars."""
@@ -385,15 +381,12 @@ class Dataset:
     def _known(self) -> tuple[str, bytes | None]:
         return self.name, None if self.commitment is None else bytes.fromhex(self.commitment)  # as in records
 
-    def _column(self, name: str) -> Table | None:
-        table = self._core.column(name)
-        return None if table is None else columns.frozen(table)
-
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}
         axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": columns.stated_periods(self._core)}
-        return axis | tables | {"fundamentals": self.fundamentals, "news": self.news}
+        return axis | tables | {"fundamentals": self.fundamentals, "news": self.news, "features": self.features}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:
         cut = columns.cut(self._columns() | {"notices": self.notices}, rows, places)
+        cut["features"] = feature_columns.cut(self.features, rows, places)
         return Dataset.from_arrays(**cut, name=self.name)

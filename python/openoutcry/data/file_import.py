@@ -26,6 +26,7 @@ from openoutcry.data import (
     plain_form,
     suspicious_prices,
 )
+from openoutcry.data.feature_columns import Feature, native_features
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.dividend_checks import check_dividends
@@ -293,7 +294,14 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
         found.described.append(("day_starts", f"{options.day_starts}: each bar is the day on which it ends"))
     values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols}
     values |= found.tables | {"periods_per_year": _while_reading(periods_per_year, options)}
-    core = columns.native_dataset(values)
+    if found.features and (options.axis or options.calendar):
+        name = "axis" if options.axis else "calendar"
+        raise refusal(
+            "argument_invalid",
+            f"`{name}` must be left out with features, which have the bars of the file; received both",
+        )
+    given = {name: Feature(cells, missing=found.missing[name]) for name, cells in found.features.items()}
+    core = columns.native_dataset(values | {"features": partial(native_features, given)})
     return _on_bars(Imported(core, tuple(found.notices), tuple(found.described)), periods_per_year, options)
 
 

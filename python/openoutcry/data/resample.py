@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data import bar_axis, bar_periods, carried_events, market_warnings, session_cuts
+from openoutcry.data import bar_axis, bar_periods, carried_events, feature_columns, market_warnings, session_cuts
 from openoutcry.data.bar_counts import is_count
 from openoutcry.data.carried_events import Events, Indices, Table
 from openoutcry.data.columns import STATED_PERIODS
@@ -76,7 +76,8 @@ def resampled(values: Mapping[str, Any], every: str, tz: str | None, day_starts:
     lost = {name: int((table <= 0.0).sum()) for name, table in known.items()}
     known = {name: np.where(table <= 0.0, np.nan, table) for name, table in known.items()}
     found = dict(values)
-    found |= _dated(values, np.append(starts[1:], len(of_bar)) - 1, every, start)
+    lasts = np.append(starts[1:], len(of_bar)) - 1
+    found |= _dated(values, lasts, every, start)
     found["periods_per_year"] = _periods_per_year(found, every)
     found |= _merged(values, known, scale, groups)
     dividends, splits = carried_events.carried(events, of_bar, n_groups)
@@ -90,6 +91,9 @@ def resampled(values: Mapping[str, Any], every: str, tz: str | None, day_starts:
     if values.get("risk_free") is not None:
         found["risk_free"] = carried_events.compounded(values["risk_free"], of_bar, n_groups)
     found, others = bar_axis.without_empty(found, np.isfinite(close).any(axis=0))
+    # A feature of a longer bar is the one that is known when it ends.
+    kept = [values["symbols"].index(symbol) for symbol in found["symbols"]]
+    found["features"] = feature_columns.cut(values.get("features", {}), lasts, kept)
     # The bars per year were those of the shorter bars.
     notices = [each for each in values["notices"] if not (each.startswith(STATED_PERIODS) or is_count(each))]
     days_said = _day_notices(values, every, start, days)

@@ -20,6 +20,7 @@ BufferSet: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flag
 RotatingSet: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flags, _Flags, _Flags, int]
 
 _PARTS = ("closes", "listed", "positions", "cash")
+_OPTIONAL = ("history", "features", "market_features")
 # Bytes of a cache line.
 _LINE = 64
 
@@ -42,7 +43,7 @@ def allocate_buffers(kind: str, lanes: int, space: spaces.Space[Any], out: Any =
     elif kind == "cursor":
         bound = native.Buffers.cursor(out["cursor"], out["account"], results)
     else:
-        bound = native.Buffers.dict([out[name] for name in _PARTS], out.get("history"), results)
+        bound = native.Buffers.dict([out[name] for name in _PARTS], [out.get(name) for name in _OPTIONAL], results)
     return bound, out, *results
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import gymnasium as gym
@@ -26,7 +27,9 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_source import open_market
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
-from openoutcry.gym.episodes import Episodes, finite, scheme_of
+from openoutcry.gym.episodes import Episodes, finite
+from openoutcry.gym.observed_columns import observed_columns
+from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.openoutcry_py import CostModel, Limits, State
 from openoutcry.scenarios.scenario import NAMES as TIERS
@@ -59,9 +62,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     missing close; current weights; cash over NAV. `cursor`: the index of the bar, and `account` `(n + 1,)`, weights
     and cash, for learners that look up the history themselves.
 
-    Reward: simple return of NAV, unless another `reward` is given. `terminated` is ruin or liquidation, `truncated` the
-    end of the window. `info` holds `nav`, `date`, `events`, the costs by kind and the `reward_scheme`; in a market with
-    listings or delistings also `tradable` `(n,)`, bool: the symbols that can be traded.
+    Reward: simple return of NAV, at ruin less the gains so far, unless another `reward` is given. `terminated` is ruin
+    or liquidation, `truncated` the end of the window. `info` holds `nav`, `date`, `events`, the costs by kind and the
+    `reward_scheme`; in a market with listings or delistings also `tradable` `(n,)`, bool: the symbols that can be
+    traded.
 
     The constructor fixes the market. `reset(seed=s)` fixes the sequence of episodes: the window of episode k is a
     function of s and k, and `reset()` starts the next episode. If the first `reset` has no seed, the system draws one.
@@ -82,7 +86,14 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         limits: Limits on actions; None for the defaults of `Limits`.
         observation: `dict`, `flat` or `cursor`.
         lookback: Number of bars of history; None for no history, or for 20 if `observation="flat"`.
-        reward: `simple`, `log`, `differential-sharpe`, `drawdown` or `turnover`. It shapes training, not scores.
+        features: Observed columns: names of features of the market, or `open`, `high`, `low`, `close`, `volume`; None
+            for all features of the market. A dict observation has those of symbols in `features`, `(n, n_features)`,
+            and those of the market in `market_features`; a flat one has them in every bar, after the log returns.
+        scale: Normalization of `features`: `none`, `expanding` by mean and deviation of all bars so far, or `window`
+            by those of the last 252; 0 before two different values are known.
+        reward: `simple`, `log`, `differential-sharpe`, `drawdown` or `turnover`; a dict of weights by term, such as
+            `{"log": 1.0, "turnover-penalty": 0.001}`; or a function from `openoutcry.gym.rewards.StepFigures` to an
+            array of one reward per lane. It shapes training, not scores.
         reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
         no_trade_band: An order that changes a weight by less than this is a hold.
         max_weight: Shorthand for `Limits(max_weight=...)`.
@@ -111,7 +122,9 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         limits: Limits | None = None,
         observation: str = "dict",
         lookback: int | None = None,
-        reward: str = "simple",
+        features: Sequence[str] | None = None,
+        scale: str = "none",
+        reward: Reward = "simple",
         reward_parameter: float | None = None,
         no_trade_band: float = 0.0,
         max_weight: float | None = None,
@@ -125,9 +138,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self.costs, self.limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
         episodes = Episodes(window, within, episode_bars, split)
         self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset, split)
-        self.render_mode = render_mode
-        self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
+        self.render_mode, self._is_seeded = render_mode, False
+        self._reward = reward_scheme(reward, reward_parameter)
         start, end, n_bars, split = episodes.on(self.dataset, shown)
+        self._observed = observed_columns([self.dataset], features, scale)
         self._episodes = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
         self._core = native.TradingEnv.from_dataset(
             self.dataset._core,
@@ -136,15 +150,26 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             limits=self.limits,
             lookback=shown,
             seed=seed,
-            shaping=(self.reward_scheme, parameter, finite("no_trade_band", no_trade_band)),
+            shaping=(self._reward.engine, self._reward.parameter, finite("no_trade_band", no_trade_band)),
+            observed=self._observed.native,
         )
         self._kind, self._lookback = observation_of(observation), lookback
-        self._is_seeded, self._is_ready = False, not episodes.is_random
+        self._is_ready = not episodes.is_random
+        self._prepare(start)
+
+    def _prepare(self, start: int) -> None:
         self._has_listing_changes = has_listing_changes(self.dataset, start)
         self._navs: list[float] = []
-        n = self.dataset.n_symbols
+        n, n_bars = self.dataset.n_symbols, self.dataset.n_bars
         self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
-        self.observation_space: spaces.Space[Any] = observation_space(self._kind, n, lookback, self.dataset.n_bars)
+        self.observation_space: spaces.Space[Any] = observation_space(
+            self._kind, n, self._lookback, n_bars, self._observed
+        )
+
+    @property
+    def reward_scheme(self) -> str:
+        """Name of the reward scheme or function, or its terms with their weights."""
+        return self._reward.name
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -173,7 +198,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
         Raises:
             OpenOutcryError: an array has the wrong shape, a weight is not finite, or the episode is over; the state is
-                unchanged.
+                unchanged. Or the values of a reward function are invalid; the state is that after the step.
         """
         for name, values in (("action", action), ("hold", hold)):
             if not isinstance(values, np.ndarray):
@@ -189,6 +214,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         reward = self._core.step_weights(
             weights.astype(np.float64), None if hold is None else _hold_mask(hold, weights)
         )
+        if self._reward.function is not None:
+            reward = self._reward.of_lane(self._core)
         if self.render_mode is not None:
             self._navs.append(self._core.nav)
         return self._observe(), reward, self._core.terminated, self._core.truncated, self._info()
@@ -248,8 +275,15 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         }
         if self._lookback is not None:
             observation["history"] = np.empty((self._lookback, n))
+        if names := self._observed.symbol_names:
+            observation["features"] = np.empty((n, len(names)))
+        if names := self._observed.market_names:
+            observation["market_features"] = np.empty(len(names))
         observation["cash"][0] = self._core.observe_into(
-            observation["closes"], observation["positions"], observation["listed"], observation.get("history")
+            observation["closes"],
+            observation["positions"],
+            observation["listed"],
+            *(observation.get(name) for name in ("history", "features", "market_features")),
         )
         return observation
 

@@ -1,4 +1,4 @@
-"""Episodes of an environment: windows and reward schemes."""
+"""Episodes of an environment: their windows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, is_bool, is_integer
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
@@ -17,10 +16,6 @@ if TYPE_CHECKING:
 RANDOM = "random"
 SPLITS = ("train", "validation", "test")
 EPISODE_BARS = 252
-
-# Default rate or penalty of each scheme: the rate of Moody and Saffell, a penalty of 1 per unit of deeper drawdown, and
-# 10 bps of turnover.
-_PARAMETERS = {"differential-sharpe": 0.01, "drawdown": 1.0, "turnover": 0.001}
 
 
 @dataclass(frozen=True)
@@ -72,23 +67,6 @@ class Episodes:
             hint = f"hint: episode_bars={n_most} or fewer, or window=None for one episode of all bars"
             raise refusal("window_invalid", f"{message}; {hint}")
         return start, end, checked_integer("episode_bars", n_bars, 2, n_most, "window_invalid"), self.split
-
-
-def scheme_of(reward: Any, parameter: Any) -> tuple[str, float]:
-    """Return the name of a reward scheme and its rate or penalty."""
-    if reward not in native.REWARDS:
-        names = ", ".join(native.REWARDS)
-        raise refusal("argument_invalid", f"`reward` must be one of {names}; received {reward!r}")
-    if reward not in _PARAMETERS:
-        if parameter is not None:
-            message = f"`reward_parameter` must be None for the reward {reward}, which has no parameter"
-            raise refusal("argument_invalid", f"{message}; received {parameter!r}")
-        return reward, 0.0
-    number = _PARAMETERS[reward] if parameter is None else finite("reward_parameter", parameter)
-    if reward == "differential-sharpe" and not 0.0 < number < 1.0:
-        message = f"`reward_parameter` must be a rate above 0 and below 1; received {parameter!r}"
-        raise refusal("argument_invalid", message)
-    return reward, number
 
 
 def finite(name: str, value: Any) -> float:

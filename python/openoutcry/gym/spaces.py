@@ -13,6 +13,7 @@ from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
+from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.openoutcry_py import Limits
 
 OBSERVATIONS = ("dict", "flat", "cursor")
@@ -38,14 +39,18 @@ def action_space(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
     return spaces.Box(low, top, (n_symbols,), np.float32)
 
 
-def observation_space(kind: str, n_symbols: int, lookback: int | None, n_bars: int) -> spaces.Space[Any]:
+def observation_space(
+    kind: str, n_symbols: int, lookback: int | None, n_bars: int, observed: ObservedColumns
+) -> spaces.Space[Any]:
     """Return the observation space of one account in a market of `n_bars` bars."""
     account = np.full(n_symbols + 1, _F32, dtype=np.float32)
     if kind == "cursor":
         return spaces.Dict({"account": spaces.Box(-account, account), "cursor": spaces.Discrete(n_bars)})
     if kind == "flat":
         shown = native.DEFAULT_LOOKBACK if lookback is None else lookback
-        high = np.concatenate([np.full(shown * n_symbols, _LOG_RETURN, dtype=np.float32), account])
+        bar = np.full(observed.bar_len(n_symbols), _F32, dtype=np.float32)
+        bar[:n_symbols] = _LOG_RETURN
+        high = np.concatenate([np.tile(bar, shown), account])
         return spaces.Box(-high, high)
     boxes: dict[str, spaces.Space[Any]] = {
         "closes": spaces.Box(0.0, _F64, (n_symbols,), np.float64),
@@ -55,6 +60,10 @@ def observation_space(kind: str, n_symbols: int, lookback: int | None, n_bars: i
     }
     if lookback is not None:
         boxes["history"] = spaces.Box(0.0, _F64, (lookback, n_symbols), np.float64)
+    if observed.symbol_names:
+        boxes["features"] = spaces.Box(-_F64, _F64, (n_symbols, len(observed.symbol_names)), np.float64)
+    if observed.market_names:
+        boxes["market_features"] = spaces.Box(-_F64, _F64, (len(observed.market_names),), np.float64)
     return spaces.Dict(boxes)
 
 

@@ -21,7 +21,9 @@ from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
 from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, Market, has_listing_changes
-from openoutcry.gym.episodes import Episodes, finite, scheme_of
+from openoutcry.gym.episodes import Episodes, finite
+from openoutcry.gym.observed_columns import observed_columns
+from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.gym.sub_environments import datasets_of, lane_terms, mode_of
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -70,6 +72,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         limits: Limits for all lanes, or a sequence with one per lane.
         observation: As in `OpenOutcryEnv`.
         lookback: As in `OpenOutcryEnv`.
+        features: As in `OpenOutcryEnv`.
+        scale: As in `OpenOutcryEnv`.
         reward: As in `OpenOutcryEnv`.
         reward_parameter: As in `OpenOutcryEnv`.
         no_trade_band: As in `OpenOutcryEnv`.
@@ -107,7 +111,9 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         limits: Limits | Sequence[Limits] | None = None,
         observation: str = "dict",
         lookback: int | None = None,
-        reward: str = "simple",
+        features: Sequence[str] | None = None,
+        scale: str = "none",
+        reward: Reward = "simple",
         reward_parameter: float | None = None,
         no_trade_band: float = 0.0,
         copy: bool = True,
@@ -124,16 +130,18 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         self.costs, self.limits = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
+        self._reward = reward_scheme(reward, reward_parameter)
+        self.reward_scheme = self._reward.name
         most = max_episode_steps
         settings = {
-            "reward_parameter": parameter,
+            "reward_parameter": self._reward.parameter,
             "no_trade_band": finite("no_trade_band", no_trade_band),
             "max_episode_steps": None if most is None else checked_integer("max_episode_steps", most, 1, 2**31 - 1),
             "threads": checked_integer("threads", threads, 1, 32),
             "cells_a_thread": self._cells_a_thread,
             "seed": seed,
         }
+        self._observed = observed_columns(self.datasets, features, scale)
         self._core = self._batch(episodes, settings)
         self._prepare()
 
@@ -145,11 +153,15 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
         starts = [start for start, *_ in windows]
         self._has_listing_changes = any(map(has_listing_changes, self.datasets, starts))
+        # One test per step: both add to a step in Python.
+        self._has_extras = self._has_listing_changes or self._reward.function is not None
         settings |= {
             "windows": windows,
             "autoreset": _MODES[self.autoreset_mode],
-            "reward": self.reward_scheme,
+            "reward": self._reward.engine,
             "lookback": self._shown,
+            "features": self._observed.native[0],
+            "scale": self._observed.native[1],
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
         lanes = [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)]
@@ -158,7 +170,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
     def _prepare(self) -> None:
         n, n_bars = self.datasets[0].n_symbols, max(dataset.n_bars for dataset in self.datasets)
         self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
-        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars)
+        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded = False
         self._last: native.Buffers | None = None
@@ -221,7 +233,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
 
         Raises:
             OpenOutcryError: an array has the wrong shape, dtype or layout, a weight is not finite, or the episode of a
-                lane is over and autoreset is disabled; the state is unchanged.
+                lane is over and autoreset is disabled; the state is unchanged. Or the values of a reward function are
+                invalid; the state is that after the step.
         """
         if out is None and not self._copies:
             buffers = self._buffer_sets[self._next_set]
@@ -239,7 +252,9 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             bound, observation, rewards, terminations, truncations, reset = allocate_buffers(*self._layout, out)
             signals = self._step(actions, hold, bound, self._last)
         info: dict[str, Any] = {}
-        if signals or self._has_listing_changes:
+        if signals or self._has_extras:
+            if self._reward.function is not None:
+                self._reward.write(rewards, self._core.figures, (terminations, truncations, reset))
             self._fill_info(info, (terminations, truncations, reset), signals)
         return observation, rewards, terminations, truncations, info
 
@@ -290,8 +305,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
 
     @cached_property
     def _histories(self) -> Any:
-        returns = self._core.returns(0)
-        padded = np.concatenate([np.zeros((self._shown - 1, returns.shape[1]), dtype=np.float32), returns])
+        bars = self._core.market_bars(0)
+        padded = np.concatenate([np.zeros((self._shown - 1, bars.shape[1]), dtype=np.float32), bars])
         return np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0).transpose(0, 2, 1)
 
     def histories(self, cursors: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

@@ -30,7 +30,7 @@ class Ranking:
 
 
 def scope_at(base: sqlite3.Connection, scope: Scope, setting: str | None) -> Scope:
-    """Return a scope at the setting with a prefix of its digest, or at the default one."""
+    """Return a scope at the setting with a digest prefix, or at the default one."""
     return scope.at_setting(base, None) if setting is None else scope.at(setting_with(base, setting))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from openoutcry.report.pages.board_page import board_section, colour_slots
 from openoutcry.report.pages.html_document import document
+from openoutcry.report.pages.packed_trace import CELLS, CELLS_WITH_DATA
 from openoutcry.report.pages.page_parts import DATA, Detail, heading, notices_list, provenance_list
 from openoutcry.report.pages.proof_panel import Proof, proof_panel, with_digest
 from openoutcry.report.pages.run_page import contents, headline, joined, key_figures, sections_of, without_itself
@@ -32,7 +33,9 @@ def render_run(
         proof: Data from which the page recomputes its run; None for a page that does not verify itself.
     """
     benchmark = without_itself(view, benchmark)
-    sections = sections_of(view, benchmark, "run", Detail())
+    has_data = proof is not None and any(market.content for market in proof.markets)
+    detail = Detail(cells=CELLS_WITH_DATA if has_data else CELLS)
+    sections = sections_of(view, benchmark, "run", detail)
     span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
     head = (
         f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'

@@ -32,7 +32,7 @@ pub use fast_path::{
 pub use market::as_of::AsOf;
 pub use market::bar_counts::bar_count_notices;
 pub use market::bar_frequency::inferred_periods_per_year;
-pub use market::columns::{Columns, Fundamental, NewsItem, Origin};
+pub use market::columns::{Columns, Feature, FeatureScope, Fundamental, NewsItem, Origin};
 pub use market::csv_reader::CsvReader;
 pub use market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
 pub use market::long_rows::LongRows;

@@ -39,7 +39,9 @@ pub use environment::env_state::State;
 pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
 pub use environment::trading_env::TradingEnv;
 pub use episode::episode_windows::{EpisodeStream, EpisodeWindows};
-pub use episode::reward::{Reward, RewardState, Shaping};
+pub use episode::reward::{Reward, Shaping};
+pub use episode::reward_state::{RewardState, StepFigures};
+pub use episode::reward_terms::RewardTerms;
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
     StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle,
@@ -50,9 +52,10 @@ pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
     CellText, Columns, ConfigError, CostModel, CsvReader, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError,
-    Dataset, Event, FillKey, Fundamental, Limits, LongRows, MAX_ABS_WEIGHT, NewsItem, NumberKind, Origin, SheetCells,
-    SheetFault, SheetLimits, SheetReader, SheetSize, SheetStrings, StatedPeriods, StepCosts, StepError, Stepped,
-    TextColumns, Window, bar_count_notices, check_rows, inferred_periods_per_year, most_cash_return,
+    Dataset, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows, MAX_ABS_WEIGHT, NewsItem,
+    NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader, SheetSize, SheetStrings, StatedPeriods,
+    StepCosts, StepError, Stepped, TextColumns, Window, bar_count_notices, check_rows, inferred_periods_per_year,
+    most_cash_return,
 };
 pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use replay::divergence::{Cause, Difference};

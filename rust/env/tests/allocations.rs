@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use openoutcry::batch::{
     Autoreset, Batch, DictArrays, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms,
 };
-use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, Window};
+use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, RewardTerms, Window};
 
 struct Counting;
 
@@ -99,6 +99,8 @@ impl OutputMemory {
 
 fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streaming_len): (usize, usize)) -> Batch {
     let costs = CostModel { fee_bps: 5.0, slippage_bps: 2.0, impact_bps: 10.0, ..CostModel::zero() };
+    let reward_terms =
+        RewardTerms::by_names(RewardTerms::NAMES.map(|name| (name, 1.0)), 0.1).expect("a sum of every term");
     let settings = Settings {
         windows: vec![EpisodeWindows::Random {
             range: Window { start: 10, end: market.data().n_bars() },
@@ -106,7 +108,7 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streaming_len):
             split: "train".to_owned(),
         }],
         autoreset,
-        reward: Reward::DifferentialSharpe { rate: 0.1 },
+        reward: Reward::Sum(reward_terms),
         lookback: LOOKBACK,
         no_trade_band: 0.0,
         max_episode_steps: usize::MAX,

@@ -1,12 +1,11 @@
-//! Windows of episodes, reward schemes, and lanes of a batch.
+//! Windows of episodes, and lanes of a batch.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, BatchError, Market, ObservationArrays, Outcome, Settings, Terms};
 use openoutcry::{
-    CostModel, Dataset, EpisodeStream, EpisodeWindows, Limits, Reward, RewardState, Shaping, StepCosts, StepError,
-    Stepped, TradingEnv, Window,
+    CostModel, Dataset, EpisodeStream, EpisodeWindows, Limits, Reward, Shaping, StepError, TradingEnv, Window,
 };
 
 fn random(start: usize, end: usize, n_bars: usize, split: &str) -> EpisodeWindows {
@@ -66,96 +65,6 @@ fn streams_of_splits_share_no_draw() {
     assert_eq!(train.len(), 2000, "and no episode of one is that of another seed");
     assert!(train.is_disjoint(&starts("validation")));
     assert!(train.is_disjoint(&starts("test")));
-}
-
-fn step(reward: f64, nav: f64, turnover: f64) -> Stepped {
-    let costs = StepCosts::default();
-    Stepped {
-        nav,
-        reward,
-        costs,
-        interest: 0.0,
-        dividends: 0.0,
-        settlement: 0.0,
-        shortfall: 0.0,
-        turnover,
-        terminated: false,
-    }
-}
-
-fn rewards(scheme: Reward, returns: &[f64], turnover: f64) -> Vec<f64> {
-    let (mut nav, mut memory) = (1.0, RewardState::default());
-    let mut next = |return_: f64| {
-        nav *= 1.0 + return_;
-        scheme.of(&step(return_, nav, turnover), &mut memory)
-    };
-    returns.iter().map(|return_| next(*return_)).collect()
-}
-
-const RETURNS: [f64; 8] = [0.01, -0.02, 0.03, 0.0, -0.05, 0.04, 0.02, -0.01];
-
-#[test]
-fn simple_and_log_rewards_add_up_to_what_was_made() {
-    assert_eq!(rewards(Reward::Simple, &RETURNS, 0.3), RETURNS);
-    let logs: f64 = rewards(Reward::Log, &RETURNS, 0.3).iter().sum();
-    let product: f64 = RETURNS.iter().map(|return_| 1.0 + return_).product();
-    assert!((logs - libm::log(product)).abs() < 1e-15);
-    assert_eq!(rewards(Reward::Log, &[-1.0], 0.0), [libm::log(1e-8)]);
-}
-
-#[test]
-fn the_differential_sharpe_ratio_is_that_of_moody_and_saffell() {
-    // Equations 12 to 14 of "Learning to Trade via Direct Reinforcement" (2001), from their definitions:
-    // A and B are exponential averages of returns and of their squares, S = A / sqrt(B - A^2), and D = dS / d(rate).
-    let rate = 0.1;
-    let (mut a, mut b) = (0.0_f64, 0.0_f64);
-    for (k, reward) in rewards(Reward::DifferentialSharpe { rate }, &RETURNS, 0.0).into_iter().enumerate() {
-        let return_ = RETURNS[k];
-        let (da, db) = (return_ - a, return_ * return_ - b);
-        if k == 0 {
-            assert_eq!(reward, 0.0, "no variance to divide by");
-        } else {
-            let deviation = (b - a * a).sqrt();
-            let expected = (b * da - 0.5 * a * db) / (deviation * square(deviation));
-            assert!((reward - expected).abs() < 1e-12 * expected.abs().max(1.0));
-            // And it is the derivative of the ratio to the rate at 0.
-            let sharpe = |eta: f64| (a + eta * da) / ((b + eta * db) - square(a + eta * da)).sqrt();
-            let slope = (sharpe(1e-6) - sharpe(-1e-6)) / 2e-6;
-            assert!((reward - slope).abs() < 1e-5 * slope.abs().max(1.0), "{reward} {slope}");
-        }
-        (a, b) = (a + rate * da, b + rate * db);
-    }
-}
-
-#[test]
-fn penalties_take_what_they_say() {
-    let plain: f64 = RETURNS.iter().sum();
-    let turnover: f64 = rewards(Reward::Turnover { penalty: 0.01 }, &RETURNS, 0.4).iter().sum();
-    assert!((turnover - (plain - 0.01 * 0.4 * 8.0)).abs() < 1e-15);
-    // Down 10 %, up to half of it, down to 20 % below the peak, to a new peak, down 5 %.
-    let path = [1.0, 0.9, 0.95, 0.8, 1.2, 1.14];
-    let returns: Vec<f64> = path.windows(2).map(|pair| pair[1] / pair[0] - 1.0).collect();
-    let charged: Vec<f64> =
-        rewards(Reward::Drawdown { penalty: 2.0 }, &returns, 0.0).iter().zip(&returns).map(|(r, x)| x - r).collect();
-    for (received, expected) in charged.iter().zip([0.2, 0.0, 0.3, 0.0, 0.1]) {
-        assert!((received - expected).abs() < 1e-12, "{charged:?}");
-    }
-}
-
-#[test]
-fn a_scheme_is_known_by_its_name_and_refuses_a_bad_parameter() {
-    for name in Reward::NAMES {
-        assert!(Reward::by_name(name, 0.5).is_some(), "{name}");
-    }
-    for (name, parameter) in [
-        ("differential-sharpe", 0.0),
-        ("differential-sharpe", 1.0),
-        ("drawdown", -1.0),
-        ("turnover", f64::NAN),
-        ("profit", 0.1),
-    ] {
-        assert_eq!(Reward::by_name(name, parameter), None);
-    }
 }
 
 fn settings(windows: EpisodeWindows, autoreset: Autoreset) -> Settings {

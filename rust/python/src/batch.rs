@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
-use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, SlidingArray, Terms};
-use openoutcry::{EpisodeWindows, Reward, Window};
+use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, ObservedNames, Scale, Settings, SlidingArray, Terms};
+use openoutcry::{EpisodeWindows, FeatureScope, Window};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arguments::{self, Text};
 use crate::arrays;
@@ -12,6 +13,7 @@ use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
 use crate::output_arrays::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
+use crate::reward::{RewardArgument, figure_arrays, reward_of};
 
 /// A batch of accounts that are stepped together.
 ///
@@ -47,7 +49,8 @@ struct Options {
     /// Per market: start, end, bars of a random episode or none, and the split.
     windows: Vec<(usize, usize, Option<usize>, Text)>,
     autoreset: Text,
-    reward: Text,
+    /// None for a reward of the caller.
+    reward: Option<RewardArgument>,
     reward_parameter: f64,
     lookback: usize,
     no_trade_band: f64,
@@ -61,14 +64,27 @@ struct Options {
     /// `history` is a dict with history.
     #[pyo3(default = "flat".to_owned())]
     observation: String,
+    /// Names of observed columns.
+    #[pyo3(default)]
+    features: Vec<Text>,
+    #[pyo3(default = ("none".into(), 0))]
+    scale: (String, usize),
 }
 
-/// Returns a reward scheme by its name.
-pub(crate) fn reward(name: &str, parameter: f64) -> PyResult<Reward> {
-    Reward::by_name(name, parameter).ok_or_else(|| {
-        let wanted = "one of simple, log, differential-sharpe (0 < rate < 1), drawdown, turnover (penalty >= 0)";
-        raise("argument_invalid", &format!("`reward` must be {wanted}; received {name} with {parameter}"))
-    })
+/// Returns the names of observed columns with their scale.
+///
+/// The scale is `none`, `expanding`, or `window` with a number of bars.
+pub(crate) fn observed_names(names: &[Text], (scale, n_bars): &(String, usize)) -> PyResult<ObservedNames> {
+    let scale = match scale.as_str() {
+        "none" => Scale::None,
+        "expanding" => Scale::Expanding,
+        "window" if *n_bars >= 2 => Scale::Window(*n_bars),
+        other => {
+            let message = format!("`scale` must be none, expanding or a window of at least 2 bars; received {other}");
+            return Err(raise("argument_invalid", &message));
+        }
+    };
+    Ok(ObservedNames { names: names.iter().map(|name| name.0.clone()).collect(), scale })
 }
 
 /// Returns the distribution of episode windows.
@@ -96,7 +112,7 @@ impl Options {
         Ok(Settings {
             windows: self.windows.into_iter().map(|(start, end, n, split)| windows(start, end, n, split.0)).collect(),
             autoreset,
-            reward: reward(&self.reward, self.reward_parameter)?,
+            reward: reward_of(self.reward.as_ref(), self.reward_parameter)?,
             lookback: self.lookback,
             no_trade_band: self.no_trade_band,
             max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
@@ -119,7 +135,8 @@ impl Batch {
         options: Options,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
     ) -> PyResult<Self> {
-        let (shown, settings) = (options.shown(), options.settings()?);
+        let (shown, observed) = (options.shown(), observed_names(&options.features, &options.scale)?);
+        let settings = options.settings()?;
         let lanes: Vec<_> =
             lanes.into_iter().map(|(i, costs, limits)| (i, Terms { costs: costs.0, limits: limits.0 })).collect();
         let made = py.detach(|| {
@@ -130,7 +147,7 @@ impl Batch {
             for (i, dataset) in datasets.iter().enumerate() {
                 let is_new = firsts[i] == i;
                 markets.push(if is_new {
-                    Arc::new(Market::new(Arc::clone(&dataset.0)))
+                    Arc::new(Market::observing(Arc::clone(&dataset.0), &observed)?)
                 } else {
                     Arc::clone(&markets[firsts[i]])
                 });
@@ -238,6 +255,14 @@ impl Batch {
         arrays::matrix(py, shares.map(|(lane, i)| self.core.shares(lane, i)).collect(), n_lanes)
     }
 
+    /// Figures of the last step of every lane: arrays by name.
+    ///
+    /// Empty unless the reward is None.
+    #[getter]
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        figure_arrays(py, self.core.figures())
+    }
+
     /// Whether the episode of every lane has ended.
     #[getter]
     fn done<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
@@ -265,13 +290,14 @@ impl Batch {
         cells.into_pyarray(py).reshape([n_lanes, n_symbols])
     }
 
-    /// Return the log returns of a dataset by bar and symbol.
-    fn returns<'py>(&self, py: Python<'py>, market: usize) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    /// Return the rows of a dataset, shape `(n_bars, bar_len)`, float32.
+    ///
+    /// A row has log returns, then observed columns.
+    fn market_bars<'py>(&self, py: Python<'py>, market: usize) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let lane = (0..self.core.n_lanes()).find(|lane| self.core.market_index(*lane) == market);
         let lane = lane.ok_or_else(|| raise("argument_invalid", "`market` must be a market of a lane"))?;
-        let returns = self.core.market(lane).returns().to_vec();
-        let n_bars = returns.len() / self.core.n_symbols();
-        returns.into_pyarray(py).reshape([n_bars, self.core.n_symbols()])
+        let market = self.core.market(lane);
+        market.bars().to_vec().into_pyarray(py).reshape([market.data().n_bars(), market.bar_len()])
     }
 }
 
@@ -281,8 +307,14 @@ impl Batch {
     }
 
     fn sizes(&self) -> Sizes {
-        let lookback = self.core.settings().lookback;
-        Sizes { n_lanes: self.core.n_lanes(), n_symbols: self.core.n_symbols(), lookback }
+        let (market, lookback) = (self.core.market(0), self.core.settings().lookback);
+        Sizes {
+            n_lanes: self.core.n_lanes(),
+            n_symbols: self.core.n_symbols(),
+            lookback,
+            n_features: [FeatureScope::Symbol, FeatureScope::Market].map(|scope| market.n_columns(scope)),
+            flat_len: market.flat_len(lookback),
+        }
     }
 
     fn advance(
@@ -294,8 +326,8 @@ impl Batch {
     ) -> PyResult<u8> {
         // Copied while the GIL is held: Python code may write to the array after we detach.
         self.accept(actions, hold)?;
-        let Sizes { n_lanes, n_symbols, lookback } = self.sizes();
-        let is_brief = n_lanes <= FEW.0 && n_lanes * n_symbols * (lookback + 1) <= FEW.1;
+        let Sizes { n_lanes, flat_len, .. } = self.sizes();
+        let is_brief = n_lanes <= FEW.0 && n_lanes * flat_len <= FEW.1;
         let core = &mut self.core;
         results.with(py, &mut self.resets, |outcome| {
             views.with(py, turn, |seen| {

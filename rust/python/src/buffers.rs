@@ -14,7 +14,7 @@ use crate::output_arrays::{Buffers, Views, borrowed, written};
 impl Buffers {
     /// Bind the array of flat observations and those of outcomes.
     ///
-    /// The shape is `(n_lanes, (lookback + 1) * n_symbols + 1)`.
+    /// The shape is `(n_lanes, lookback * bar_len + n_symbols + 1)`.
     #[staticmethod]
     fn flat(py: Python<'_>, flat: &Bound<'_, PyAny>, outcome: [Bound<'_, PyAny>; 4]) -> PyResult<Self> {
         let flat = written("observations", flat)?;
@@ -24,13 +24,12 @@ impl Buffers {
 
     /// Bind the arrays of dict observations and those of outcomes.
     ///
-    /// `arrays` is closes, listed, positions and cash.
+    /// `arrays` is closes, listed, positions and cash; `optional` is history, features and features of the market.
     #[staticmethod]
-    #[pyo3(signature = (arrays, history, outcome))]
     fn dict(
         py: Python<'_>,
         arrays: [Bound<'_, PyAny>; 4],
-        history: Option<Bound<'_, PyAny>>,
+        optional: [Option<Bound<'_, PyAny>>; 3],
         outcome: [Bound<'_, PyAny>; 4],
     ) -> PyResult<Self> {
         let [closes, listed, positions, cash] = &arrays;
@@ -38,15 +37,21 @@ impl Buffers {
         let listed = written("listed", listed)?;
         let positions = written("positions", positions)?;
         let cash = written("cash", cash)?;
+        let [history, features, market_features] = optional;
         let history = history.map(|history| written("history", &history)).transpose()?;
+        let features = features.map(|features| written("features", &features)).transpose()?;
+        let market_features = market_features.map(|features| written("market_features", &features)).transpose()?;
         let _held = (
             borrowed(py, "closes", &closes)?,
             borrowed(py, "listed", &listed)?,
             borrowed(py, "positions", &positions)?,
             borrowed(py, "cash", &cash)?,
             history.as_ref().map(|history| borrowed(py, "history", history)).transpose()?,
+            features.as_ref().map(|features| borrowed(py, "features", features)).transpose()?,
+            market_features.as_ref().map(|features| borrowed(py, "market_features", features)).transpose()?,
         );
-        Self::bound(py, Views::Dict { closes, listed, positions, cash, history }, &outcome)
+        let views = Views::Dict { closes, listed, positions, cash, history, features, market_features };
+        Self::bound(py, views, &outcome)
     }
 
     /// Bind the arrays of cursor observations and those of outcomes.

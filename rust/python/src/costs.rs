@@ -1,8 +1,8 @@
-use openoutcry::CostModel as CoreCosts;
+use openoutcry::{CostModel as CoreCosts, FillKey};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments;
+use crate::arguments::{self, Text};
 use crate::error::to_py;
 use crate::pickle::{Pickle, fields, reduce};
 
@@ -134,4 +134,14 @@ impl CostModel {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
         reduce::<Self>(py, self.dict(py)?)
     }
+}
+
+/// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
+#[pyfunction]
+pub(crate) fn fill_noise(
+    #[pyo3(from_py_with = arguments::seed)] seed: u64,
+    #[pyo3(from_py_with = arguments::bar)] bar: usize,
+    symbol: Text,
+) -> f64 {
+    FillKey::from_seed(seed).uniform(bar, &symbol)
 }

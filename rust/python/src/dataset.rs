@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem, Origin};
+use openoutcry::{Columns, Dataset as CoreDataset, Feature, FeatureScope, Fundamental, NewsItem, Origin};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -26,9 +26,10 @@ type Table<'py> = PyReadonlyArray2<'py, f64>;
 impl Dataset {
     /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
     ///
-    /// `origin` has the frame row of each bar, or the cell of each frame row.
+    /// `features` has names, scopes (`symbol` or `market`) and values, bar after bar. `origin` has the frame row of
+    /// each bar, or the cell of each frame row.
     #[staticmethod]
-    #[pyo3(signature = (dates, symbols, close, *, periods_per_year=None, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
+    #[pyo3(signature = (dates, symbols, close, *, periods_per_year=None, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, features=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
     fn from_arrays(
         py: Python<'_>,
@@ -47,6 +48,7 @@ impl Dataset {
         risk_free: Option<PyReadonlyArray1<'_, f64>>,
         fundamentals: Option<Vec<(Text, Text, Text, f64)>>,
         news: Option<Vec<(Text, Text, Text)>>,
+        features: Option<Vec<(Text, Text, PyReadonlyArray1<'_, f64>)>>,
         origin: Option<(Vec<usize>, Vec<u32>)>,
     ) -> PyResult<Self> {
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
@@ -68,6 +70,7 @@ impl Dataset {
         let columns = Columns {
             fundamentals: fundamentals.collect::<PyResult<_>>()?,
             news: news.collect::<PyResult<_>>()?,
+            features: features.unwrap_or_default().into_iter().map(feature).collect::<PyResult<_>>()?,
             close: arrays::table("close", &close, shape)?,
             open: table("open", open)?,
             high: table("high", high)?,
@@ -222,6 +225,18 @@ impl Dataset {
         self.0.news().map(|(symbol, at, headline)| (symbol.into(), at.into(), headline.into())).collect()
     }
 
+    /// Features as `(name, scope, values)`.
+    ///
+    /// Values have shape `(n_bars, n_symbols)`, or `(n_bars, 1)` of the market.
+    #[getter]
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, &'static str, Bound<'py, PyArray2<f64>>)>> {
+        let of = |feature: &Feature| {
+            let values = arrays::matrix(py, feature.values.clone(), self.0.n_bars())?;
+            Ok((feature.name.clone(), feature.scope.name(), values))
+        };
+        self.0.features().iter().map(of).collect()
+    }
+
     /// SHA-256 of the canonical bytes, in hex.
     #[getter]
     fn fingerprint(&self, py: Python<'_>) -> String {
@@ -232,6 +247,14 @@ impl Dataset {
             text
         })
     }
+}
+
+fn feature((name, scope, values): (Text, Text, PyReadonlyArray1<'_, f64>)) -> PyResult<Feature> {
+    let known = FeatureScope::by_name(&scope);
+    let scope = known.ok_or_else(|| {
+        raise("argument_invalid", &format!("the scope of a feature must be symbol or market; received {:?}", scope.0))
+    })?;
+    Ok(Feature { name: name.0, scope, values: values.as_array().to_vec() })
 }
 
 /// Return notices of dates that hold fewer or more bars than their number.

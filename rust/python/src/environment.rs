@@ -3,41 +3,21 @@ use std::sync::{Arc, OnceLock};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
 use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
-    CostModel as CoreCosts, Dataset as CoreDataset, FillKey, Limits as CoreLimits, Shaping, State as CoreState,
-    StepCosts, Stepped, TradingEnv as CoreEnv, Window,
+    CostModel as CoreCosts, Dataset as CoreDataset, FeatureScope, Limits as CoreLimits, Shaping, StepCosts, Stepped,
+    TradingEnv as CoreEnv, Window,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arguments::{self, Text};
-use crate::batch::reward;
+use crate::batch::observed_names;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::events::event_dict;
 use crate::limits::Limits;
-
-/// A checkpoint of an account, at one bar of one environment.
-///
-/// An environment resumed from it gives the same bits.
-#[pyclass(frozen, eq, from_py_object, module = "openoutcry.openoutcry_py")]
-#[derive(Clone, PartialEq)]
-pub struct State(CoreState);
-
-#[pymethods]
-impl State {
-    /// Index of the bar of the checkpoint.
-    #[getter]
-    fn bar(&self) -> usize {
-        self.0.bar()
-    }
-
-    /// NAV at the checkpoint; 1 at the start.
-    #[getter]
-    fn nav(&self) -> f64 {
-        self.0.nav()
-    }
-}
+use crate::reward::{RewardArgument, figure_arrays, reward_of};
+use crate::state::State;
 
 /// The JSON environment: a market that is stepped with decisions in JSON.
 ///
@@ -71,6 +51,10 @@ impl TradingEnv {
     fn make(data: Arc<CoreDataset>, window: Window, costs: CoreCosts, limits: CoreLimits, seed: u64) -> PyResult<Self> {
         let core = CoreEnv::new(data, window, costs, seed).and_then(|env| env.with_limits(limits)).map_err(to_py)?;
         Ok(Self { core, stepped: None, observation: String::new(), info: String::new(), market: OnceLock::new() })
+    }
+
+    fn market(&self) -> &Market {
+        self.market.get_or_init(|| Market::new(Arc::clone(self.core.data())))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the flat arguments of the two JSON constructors")]
@@ -164,9 +148,11 @@ impl TradingEnv {
 
     /// Return an environment on an existing market.
     ///
-    /// `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
+    /// `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
+    /// terms with weights, or None for the simple return. `observed` has the names of observed columns, and their
+    /// scale with its number of bars.
     #[staticmethod]
-    #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None))]
+    #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None, observed=None))]
     fn from_dataset(
         dataset: &Dataset,
         window: (usize, usize),
@@ -174,13 +160,18 @@ impl TradingEnv {
         limits: &Limits,
         #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
-        shaping: Option<(Text, f64, f64)>,
+        shaping: Option<(Option<RewardArgument>, f64, f64)>,
+        observed: Option<(Vec<Text>, (String, usize))>,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
         env.core = env.core.with_lookback(lookback).map_err(to_py)?;
-        if let Some((name, parameter, no_trade_band)) = shaping {
-            env.core = env.core.with_shaping(Shaping { reward: reward(&name, parameter)?, no_trade_band });
+        if let Some((reward, parameter, no_trade_band)) = shaping {
+            env.core = env.core.with_shaping(Shaping { reward: reward_of(reward.as_ref(), parameter)?, no_trade_band });
+        }
+        if let Some((names, scale)) = observed {
+            let market = Market::observing(Arc::clone(&dataset.0), &observed_names(&names, &scale)?).map_err(to_py)?;
+            env.market = OnceLock::from(market);
         }
         Ok(env)
     }
@@ -254,9 +245,9 @@ impl TradingEnv {
 
     /// Write the last log returns, the weights and the cash over NAV.
     ///
-    /// The shape is `((lookback + 1) * n_symbols + 1,)`, float32.
+    /// The shape is `(lookback * bar_len + n_symbols + 1,)`, float32.
     fn observe_flat(&self, mut flat: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
-        let market = self.market.get_or_init(|| Market::new(Arc::clone(self.core.data())));
+        let market = self.market();
         let (cells, expected) = (flat.as_slice_mut()?, market.flat_len(self.core.lookback()));
         fits("flat", cells.len(), expected)?;
         market.observe_flat(self.core.book().held(), self.core.lookback(), cells);
@@ -278,13 +269,17 @@ impl TradingEnv {
     ///     positions: Shape `(n_symbols,)`, written: signed shares.
     ///     listed: Shape `(n_symbols,)`, written: 1 for a listed symbol.
     ///     history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
-    #[pyo3(signature = (closes, positions, listed, history=None))]
+    ///     features: Shape `(n_symbols, n_features)`, written: observed columns with a value per symbol.
+    ///     market_features: Shape `(n_features,)`, written: observed columns of the market.
+    #[pyo3(signature = (closes, positions, listed, history=None, features=None, market_features=None))]
     fn observe_into(
         &self,
         mut closes: PyReadwriteArray1<'_, f64>,
         mut positions: PyReadwriteArray1<'_, f64>,
         mut listed: PyReadwriteArray1<'_, i8>,
         history: Option<PyReadwriteArray2<'_, f64>>,
+        mut features: Option<PyReadwriteArray2<'_, f64>>,
+        mut market_features: Option<PyReadwriteArray1<'_, f64>>,
     ) -> PyResult<f64> {
         let (n, mut cash) = (self.core.data().n_symbols(), [0.0]);
         let (closes, positions, listed) = (closes.as_slice_mut()?, positions.as_slice_mut()?, listed.as_slice_mut()?);
@@ -292,10 +287,15 @@ impl TradingEnv {
         if sizes != (n, n, n) {
             return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received {sizes:?}")));
         }
-        let mut arrays = DictArrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
-        let (book, data) = (self.core.book(), self.core.data());
+        let features = features.as_mut().map_or(Ok(&mut [][..]), |features| features.as_slice_mut())?;
+        let market_features = market_features.as_mut().map_or(Ok(&mut [][..]), |features| features.as_slice_mut())?;
+        let (book, market) = (self.core.book(), self.market());
+        fits("features", features.len(), n * market.n_columns(FeatureScope::Symbol))?;
+        fits("market_features", market_features.len(), market.n_columns(FeatureScope::Market))?;
+        let mut arrays =
+            DictArrays { closes, listed, positions, cash: &mut cash, history: &mut [], features, market_features };
         let Some(mut history) = history else {
-            arrays.write(0, book.held(), data, 0);
+            arrays.write(0, book.held(), market, 0);
             return Ok(cash[0]);
         };
         let mut rows = history.as_array_mut();
@@ -305,7 +305,7 @@ impl TradingEnv {
         }
         let mut cells = vec![0.0; rows.len()];
         arrays.history = &mut cells;
-        arrays.write(0, book.held(), data, rows.nrows());
+        arrays.write(0, book.held(), market, rows.nrows());
         // Cell by cell: the array of the caller may have any layout.
         rows.iter_mut().zip(cells).for_each(|(cell, close)| *cell = close);
         Ok(cash[0])
@@ -335,6 +335,12 @@ impl TradingEnv {
         }
         info.set_item("events", events)?;
         Ok(info)
+    }
+
+    /// Figures of the last array step: arrays of shape `(1,)` by name.
+    #[getter]
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        figure_arrays(py, &[self.core.figures()])
     }
 
     /// NAV at the current close; 1 at the start.
@@ -386,14 +392,4 @@ impl TradingEnv {
 fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
     let message = || format!("`{name}` must have {expected} elements; received {received}");
     if received == expected { Ok(()) } else { Err(raise("shape_mismatch", &message())) }
-}
-
-/// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
-#[pyfunction]
-pub(crate) fn fill_noise(
-    #[pyo3(from_py_with = arguments::seed)] seed: u64,
-    #[pyo3(from_py_with = arguments::bar)] bar: usize,
-    symbol: Text,
-) -> f64 {
-    FillKey::from_seed(seed).uniform(bar, &symbol)
 }

@@ -29,10 +29,12 @@ mod output_arrays;
 mod pickle;
 mod readable_text;
 mod record;
+mod reward;
 mod run;
 mod scenario;
 mod sheets;
 mod skill;
+mod state;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -57,7 +59,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<market_rows::CsvReader>()?;
     module.add_class::<market_rows::LongRows>()?;
     module.add_class::<market_rows::NumberColumn>()?;
-    module.add_class::<environment::State>()?;
+    module.add_class::<state::State>()?;
     module.add_class::<environment::TradingEnv>()?;
     module.add_class::<episode_windows::Episodes>()?;
     module.add_class::<arena_log::LogAudit>()?;
@@ -73,8 +75,9 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ledger::RunReader>()?;
     module.add_class::<verdict::Submission>()?;
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
+    module.add("REWARD_TERMS", openoutcry::RewardTerms::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
-    module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(costs::fill_noise, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::check_rows, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::inferred_periods_per_year, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::bar_count_notices, module)?)?;

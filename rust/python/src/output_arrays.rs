@@ -26,6 +26,9 @@ pub(crate) struct Sizes {
     pub(crate) n_lanes: usize,
     pub(crate) n_symbols: usize,
     pub(crate) lookback: usize,
+    /// Features of a symbol, and of the market.
+    pub(crate) n_features: [usize; 2],
+    pub(crate) flat_len: usize,
 }
 
 /// Arrays of one observation.
@@ -42,6 +45,8 @@ pub(crate) enum Views {
         positions: Py<PyArray<f64, Ix2>>,
         cash: Py<PyArray<f64, Ix2>>,
         history: Option<Py<PyArray<f64, Ix3>>>,
+        features: Option<Py<PyArray<f64, Ix3>>>,
+        market_features: Option<Py<PyArray<f64, Ix2>>>,
     },
     Cursor {
         bars: Py<PyArray<i64, Ix1>>,
@@ -98,10 +103,10 @@ fn fresh<T: Element, D: Dimension>(
 impl Views {
     /// Returns new arrays.
     pub(crate) fn fresh(py: Python<'_>, shown: Shown, sizes: Sizes) -> Self {
-        let Sizes { n_lanes, n_symbols, lookback } = sizes;
+        let Sizes { n_lanes, n_symbols, lookback, n_features: [of_symbol, of_market], flat_len } = sizes;
         let cells = [n_lanes, n_symbols];
         match shown {
-            Shown::Flat => Self::Flat(fresh(py, [n_lanes, (lookback + 1) * n_symbols + 1])),
+            Shown::Flat => Self::Flat(fresh(py, [n_lanes, flat_len])),
             Shown::Cursor => Self::Cursor { bars: fresh(py, [n_lanes]), account: fresh(py, [n_lanes, n_symbols + 1]) },
             Shown::Dict { history } => Self::Dict {
                 closes: fresh(py, cells),
@@ -109,14 +114,15 @@ impl Views {
                 positions: fresh(py, cells),
                 cash: fresh(py, [n_lanes, 1]),
                 history: history.then(|| fresh(py, [n_lanes, lookback, n_symbols])),
+                features: (of_symbol > 0).then(|| fresh(py, [n_lanes, n_symbols, of_symbol])),
+                market_features: (of_market > 0).then(|| fresh(py, [n_lanes, of_market])),
             },
         }
     }
 
     /// Returns the array of flat observations of the caller.
     pub(crate) fn given(out: &Bound<'_, PyAny>, sizes: Sizes) -> PyResult<Self> {
-        let Sizes { n_lanes, n_symbols, lookback } = sizes;
-        let (py, required) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
+        let (py, required) = (out.py(), [sizes.n_lanes, sizes.flat_len]);
         unmasked("out", out)?;
         let flat = written::<f32, Ix2>("out", out)?;
         if flat.bind(py).shape() != required {
@@ -136,13 +142,19 @@ impl Views {
                 found.set_item(intern!(py, "account"), account)?;
                 found.set_item(intern!(py, "cursor"), bars)?;
             }
-            Self::Dict { closes, listed, positions, cash, history } => {
+            Self::Dict { closes, listed, positions, cash, history, features, market_features } => {
                 found.set_item(intern!(py, "cash"), cash)?;
                 found.set_item(intern!(py, "closes"), closes)?;
+                if let Some(features) = features {
+                    found.set_item(intern!(py, "features"), features)?;
+                }
                 if let Some(history) = history {
                     found.set_item(intern!(py, "history"), history)?;
                 }
                 found.set_item(intern!(py, "listed"), listed)?;
+                if let Some(features) = market_features {
+                    found.set_item(intern!(py, "market_features"), features)?;
+                }
                 found.set_item(intern!(py, "positions"), positions)?;
             }
         }
@@ -167,14 +179,18 @@ impl Views {
                 bars: elements(bars.bind(py))?,
                 account: elements(account.bind(py))?,
             }),
-            Self::Dict { closes, listed, positions, cash, history } => {
+            Self::Dict { closes, listed, positions, cash, history, features, market_features } => {
                 let history = history.as_ref().map(|history| history.bind(py));
+                let features = features.as_ref().map(|features| features.bind(py));
+                let market_features = market_features.as_ref().map(|features| features.bind(py));
                 write(ObservationArrays::Dict(DictArrays {
                     closes: elements(closes.bind(py))?,
                     listed: elements(listed.bind(py))?,
                     positions: elements(positions.bind(py))?,
                     cash: elements(cash.bind(py))?,
                     history: history.map_or(Ok(&mut [][..]), elements)?,
+                    features: features.map_or(Ok(&mut [][..]), elements)?,
+                    market_features: market_features.map_or(Ok(&mut [][..]), elements)?,
                 }))
             }
         }

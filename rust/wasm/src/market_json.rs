@@ -1,6 +1,6 @@
 //! A market in JSON: columns by name, one row per bar, `null` for a missing value.
 
-use openoutcry::{Columns, Fundamental, NewsItem, Origin};
+use openoutcry::{Columns, Feature, FeatureScope, Fundamental, NewsItem, Origin};
 use serde::Deserialize;
 use wasm_bindgen::JsValue;
 
@@ -39,6 +39,8 @@ pub(crate) struct Market {
     fundamentals: Vec<Known>,
     #[serde(default)]
     news: Vec<Heard>,
+    #[serde(default)]
+    features: Vec<NamedFeature>,
 }
 
 #[derive(Deserialize)]
@@ -56,6 +58,31 @@ struct Heard {
     symbol: String,
     available_at: String,
     headline: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedFeature {
+    name: String,
+    values: FeatureValues,
+}
+
+/// One row per bar, or one number per bar of a feature of the market.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum FeatureValues {
+    Symbol(Table),
+    Market(Vec<Option<Number>>),
+}
+
+impl NamedFeature {
+    fn feature(self, shape: (usize, usize)) -> Result<Feature, JsValue> {
+        let (scope, values) = match self.values {
+            FeatureValues::Symbol(table) => (FeatureScope::Symbol, numbers(&self.name, &table, shape)?),
+            FeatureValues::Market(values) => (FeatureScope::Market, values.into_iter().map(number_or_nan).collect()),
+        };
+        Ok(Feature { name: self.name, scope, values })
+    }
 }
 
 impl Market {
@@ -76,6 +103,8 @@ impl Market {
             Ok(NewsItem { symbol: place(&symbol)?, available_at, headline })
         });
         let news = heard.collect::<Result<_, JsValue>>()?;
+        let features = self.features.into_iter().map(|feature| feature.feature(shape));
+        let features = features.collect::<Result<_, JsValue>>()?;
         let table = |name: &str, table: Option<Table>| table.map(|table| numbers(name, &table, shape)).transpose();
         let stated = self.periods_per_year.map(|Number(bars)| bars);
         let columns = Columns {
@@ -95,6 +124,7 @@ impl Market {
             symbols: self.symbols,
             fundamentals,
             news,
+            features,
         };
         Ok((columns, stated))
     }
@@ -102,7 +132,11 @@ impl Market {
 
 fn numbers(name: &str, table: &Table, shape: (usize, usize)) -> Result<Vec<f64>, JsValue> {
     let values = cells(name, table, shape)?;
-    Ok(values.into_iter().map(|cell| cell.map_or(f64::NAN, |Number(value)| value)).collect())
+    Ok(values.into_iter().map(number_or_nan).collect())
+}
+
+fn number_or_nan(cell: Option<Number>) -> f64 {
+    cell.map_or(f64::NAN, |Number(value)| value)
 }
 
 /// Returns the cells of a table, row by row.

@@ -6,7 +6,7 @@ Numbers stay numbers. Each distinct time and text of a column is converted once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -53,6 +53,14 @@ class FrameTable(TextTable):
     def distinct(self, place: int) -> Distinct:
         column = self._columns[place]
         return column if isinstance(column, Distinct) else distinct.of_texts(self.column(place))
+
+    def without(self, places: Sequence[int]) -> TextTable:
+        """Return the table without some columns."""
+        kept = [place for place in range(len(self.names)) if place not in places]
+        found = FrameTable([self.names[place] for place in kept], [self._columns[place] for place in kept])
+        found.notes, found.symbol, found.adjusted = self.notes, self.symbol, self.adjusted
+        found.preamble, found.zones = self.preamble, self.zones
+        return found
 
     def numbers(self, place: int) -> npt.NDArray[np.float64] | None:
         column = self._columns[place]

@@ -42,6 +42,9 @@ def joined(parts: Sequence[Part], options: ReadOptions) -> MarketColumns:
             different values for one date.
     """
     _check_dates(parts)
+    if with_features := next((part.name for part in parts if part.columns.features), None):
+        hint = "hint: join the files first, or add the features with Dataset.with_features"
+        raise refusal("argument_invalid", f"features must be in one file; received {with_features} of several; {hint}")
     dates = np.array([date for part in parts for date in part.columns.dates])
     axis, places = np.unique(dates, return_inverse=True)
     symbols = list(dict.fromkeys(symbol for part in parts for symbol in part.columns.symbols))

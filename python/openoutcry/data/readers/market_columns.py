@@ -34,6 +34,8 @@ class ReadOptions:
         price_scale: Factor of all prices and dividends, 1 by default.
         duplicates: `last` to read the last of several rows of one date and symbol; they are refused by default.
         form: Name of a vendor's form, of `named_forms.FORMS`, which the file must have.
+        features: Names of columns that are features, or their rules for missing values by name (`refuse`, `forward` or
+            a number). A column `feature_NAME` is the feature `NAME` without being stated.
     """
 
     symbol: str | None = None
@@ -50,6 +52,7 @@ class ReadOptions:
     price_scale: float | None = None
     duplicates: str | None = None
     form: str | None = None
+    features: Mapping[str, str | float] | Sequence[str] | None = None
 
     def of_file(self) -> ReadOptions:
         """Return the options that say how to read the file, without those of its bars."""
@@ -84,6 +87,7 @@ class ReadKeywords(TypedDict, total=False):
     price_scale: float | None
     duplicates: str | None
     form: str | None
+    features: Mapping[str, str | float] | Sequence[str] | None
 
 
 @dataclass
@@ -94,6 +98,8 @@ class MarketColumns:
         dates: ISO 8601, ascending.
         symbols: Names, ascending in a long file, in the order of the columns in a wide one.
         tables: Arguments of `Dataset.from_arrays` by name. Shape `(n_bars, n_symbols)`, float64.
+        features: Features by name; shape `(n_bars, n_symbols)`, or `(n_bars,)` of a file with a column per symbol.
+        missing: The rule for missing values of each feature.
         adjusted: `none`, `split`, `total`, or None if the file does not say.
         close_column: Name of the column of closes, of the last symbol if each has one.
         described: Pairs of what was read and what it was taken for.
@@ -109,3 +115,5 @@ class MarketColumns:
     described: list[tuple[str, str]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
+    features: dict[str, Table] = field(default_factory=dict)
+    missing: dict[str, Any] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from openoutcry.data.readers import (
     column_words,
     contract_rolls,
     date_text,
+    feature_fields,
     file_zone,
     json_forms,
     market_checks,
@@ -119,6 +120,9 @@ class _Reader:
         if not self._table.names:
             self._ask_the_rest({"date": 0})
             return self.found
+        self._table, self._features = feature_fields.taken(self._table, self._options.features, self._options.decimal)
+        self.found.missing = self._features.missing
+        self.found.described += [(f"column {name!r}", "feature") for name in self._features.rows]
         roles = self._roles()
         dates = Distinct([], np.empty(0, np.uint32))
         if roles.question is not None:
@@ -280,6 +284,8 @@ class _Reader:
             self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ") + unit))
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
+        shape = (len(axis), len(symbols))
+        self.found.features = self._features.placed(bars[kept], kept, shape, places[kept])
         rows = np.arange(len(table.rows))[kept]
         read = contract_rolls.Cells(rows, bars[kept].astype(np.intp), places[kept].astype(np.intp), cells["close"])
         self.found.notices += contract_rolls.notices(table, roles.ignored, read, axis, symbols)
@@ -315,6 +321,7 @@ class _Reader:
         kept = Rows(self._table, dates, None, roles.ignored).kept(self._options.duplicates, self.found.notices)
         axis = self.found.dates = list(dates.values)
         self.found.symbols = list(fields)
+        self.found.features = self._features.placed(bars[kept], kept, (len(axis),))
         places = {f"{symbol}\0{role}": place for symbol, of in fields.items() for role, place in of.items()}
         columns = self._numbers(places)
         wanted = dict.fromkeys(role for of in fields.values() for role in of)

@@ -79,6 +79,17 @@ class TextTable:
         found.names = names
         return found
 
+    def without(self, places: Sequence[int]) -> TextTable:
+        """Return the table without some columns."""
+        kept = [place for place in range(len(self.names)) if place not in places]
+        found = copy.copy(self)
+        found.__dict__.pop("_by_column", None)
+        found.names, found.rows = [self.names[place] for place in kept], self._cells(kept)
+        return found
+
+    def _cells(self, kept: Sequence[int]) -> Sequence[list[str]]:
+        return [[row[place] for place in kept] for row in self.rows]
+
     def first(self, place: int) -> str:
         """Return the first field of a column that is not empty."""
         return next((text for text in self.column(place) if text.strip()), "")
@@ -101,6 +112,16 @@ class ColumnTable(TextTable):
 
     def column(self, place: int) -> Sequence[str]:
         return self.columns[place]
+
+    def _cells(self, kept: Sequence[int]) -> Sequence[list[str]]:
+        return Rows([self.columns[place].__getitem__ for place in kept], len(self.lines))
+
+    def without(self, places: Sequence[int]) -> TextTable:
+        """Return the table without some columns."""
+        found = super().without(places)
+        assert isinstance(found, ColumnTable)
+        found.columns = [column for place, column in enumerate(self.columns) if place not in places]
+        return found
 
 
 class Rows(Sequence[list[str]]):

@@ -32,6 +32,8 @@ SUFFIXES = (".json", ".npz")
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _TEXTS = ("format", "fingerprint", "name", "source")
 _LISTS = ("dates", "symbols", "notices", "news", "fundamentals", "columns")
+# Start of the names of arrays of features.
+_FEATURE = "feature_"
 # numpy and zipfile raise these for a damaged archive: of its index, of compressed data, or of the header of an array.
 _DAMAGES = (
     ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError,
@@ -92,12 +94,17 @@ def load(path: str | os.PathLike[str]) -> Dataset:
         wanted = f"`fundamentals` must have {len(manifest['fundamentals'])} values"
         raise refusal("value_invalid", f"{wanted}; received {len(values)}")
     fundamentals = [(*item, value) for item, value in zip(manifest["fundamentals"], values, strict=True)]
+    names = manifest.get("features", [])
+    if {each for each in numbers if each.startswith(_FEATURE)} != {f"{_FEATURE}{place}" for place in range(len(names))}:
+        raise refusal("field_unparsable", f"{len(names)} features are required in a snapshot; received {path.name}")
+    features = {name: numbers.pop(f"{_FEATURE}{place}") for place, name in enumerate(names)}
     dataset = Dataset.from_arrays(
         manifest["dates"],
         manifest["symbols"],
         periods_per_year=float(numbers.pop("periods_per_year")),
         fundamentals=fundamentals,
         news=[tuple(item) for item in manifest["news"]],
+        features=features,
         name=manifest["name"],
         notices=manifest["notices"],
         **numbers,
@@ -130,6 +137,8 @@ def manifest_text(dataset: Dataset, source: str) -> str:
         "fundamentals": [item[:3] for item in dataset.fundamentals],
         "news": dataset.news,
     }
+    if dataset.features:
+        manifest["features"] = list(dataset.features)
     return json.dumps(manifest, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
@@ -143,6 +152,8 @@ def _numbers(dataset: Dataset) -> bytes:
         arrays["risk_free"] = dataset.risk_free
     arrays["periods_per_year"] = np.array(stated_periods(dataset))
     arrays["fundamentals"] = np.array([item[3] for item in dataset.fundamentals], dtype=np.float64)
+    for place, feature in enumerate(dataset.features.values()):
+        arrays[f"{_FEATURE}{place}"] = feature.values
     buffer = io.BytesIO()
     # Stored, not deflated: the output of zlib depends on its version.
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
@@ -177,7 +188,8 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         except _DAMAGES as error:
             message = f"the numbers of a snapshot are required; received {path.name}"
             raise refusal("field_unparsable", message) from error
-    if not {"close", "periods_per_year", "fundamentals"} <= set(arrays) <= known:
+    tables = {name for name in arrays if not name.startswith(_FEATURE)}
+    if not {"close", "periods_per_year", "fundamentals"} <= tables <= known:
         raise refusal("unknown_column", f"columns must be among {', '.join(sorted(known))}; received {path.name}")
     # numpy returns the bytes of a member that is no array.
     is_numeric = all(isinstance(each, np.ndarray) and each.dtype.kind in "biuf" for each in arrays.values())

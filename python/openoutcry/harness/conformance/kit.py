@@ -23,8 +23,8 @@ EPISODE = ("2020-01-02", "2020-03-31")
 
 _OPENING = "2024-01-04"
 _KNOWN = {
-    "": {"date", "cash", "symbols", "portfolio"},
-    "symbols": {"symbol", "close_history", "fundamentals", "news"},
+    "": {"date", "cash", "symbols", "features", "portfolio"},
+    "symbols": {"symbol", "close_history", "features", "fundamentals", "news"},
     "portfolio": {"symbol", "shares", "avg_price"},
 }
 
@@ -46,7 +46,7 @@ class Case:
     @cached_property
     def known_text(self) -> str:
         """The observation without fields unknown to this version of the contract."""
-        known = {name: self.observation[name] for name in sorted(_KNOWN[""])}
+        known = {name: self.observation[name] for name in sorted(_KNOWN[""]) if name in self.observation}
         for part in ("symbols", "portfolio"):
             known[part] = [{name: row[name] for name in row if name in _KNOWN[part]} for row in known[part]]
         return native.canonicalize(json.dumps(known))

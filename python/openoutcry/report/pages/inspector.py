@@ -23,9 +23,12 @@ _MOST_ROWS = 20
 _EMPTY = Step()
 
 
-def inspector_section(view: RunView, trace: Trace, key: str) -> str:
-    """Return the inspector of a run; `trace` must be `view.trace`."""
-    packed = pack(view)
+def inspector_section(view: RunView, trace: Trace, key: str, n_cells: int) -> str:
+    """Return the inspector of a run, with at most `n_cells` prices.
+
+    `trace` must be `view.trace`.
+    """
+    packed = pack(view, n_cells)
     bars = listed_bars(trace)
     shown = "".join(_bar(view, trace, t) for t in bars)
     chosen = f"{plural(len(bars), 'bar')} of {len(view.dates):,}"

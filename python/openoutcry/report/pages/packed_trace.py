@@ -22,10 +22,13 @@ from openoutcry.report.views.run_view import RunView
 from openoutcry.report.views.trace_view import Step
 from openoutcry.report.views.view_checks import Floats
 
-__all__ = ["CELLS", "TEXT_CHARACTERS", "Packed", "pack"]
+__all__ = ["CELLS", "CELLS_WITH_DATA", "TEXT_CHARACTERS", "Packed", "pack"]
 
 CELLS = 60_000
 """Maximum prices in a page; of a larger run it contains the last bars."""
+
+CELLS_WITH_DATA = 20_000
+"""Maximum in a self-verifying page, which contains its market."""
 
 TEXT_CHARACTERS = 240_000
 """Maximum total characters of all texts."""
@@ -66,12 +69,12 @@ class TextTable:
         return [numbers.setdefault(text, len(numbers)) for text in texts]
 
 
-def pack(view: RunView) -> Packed:
-    """Encode the trace of a run for its inspector."""
+def pack(view: RunView, n_cells: int = CELLS) -> Packed:
+    """Encode the trace of a run for its inspector, with at most `n_cells` prices."""
     trace = view.trace
     if trace is None:
         raise ValueError("a view with a `trace` is required; received one without")
-    first = max(0, len(view.dates) - max(CELLS // max(len(view.symbols), 1), 2))
+    first = max(0, len(view.dates) - max(n_cells // max(len(view.symbols), 1), 2))
     closes, shares = trace.closes[first:], trace.shares[first:]
     text_table, steps = TextTable(), trace.steps[first:]
     columns = {symbol: i for i, symbol in enumerate(view.symbols)}

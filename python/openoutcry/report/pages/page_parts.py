@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from openoutcry.report.charts.sparklines import interval_axis, interval_mark, interval_range
 from openoutcry.report.pages.metric_labels import show_sharpe
+from openoutcry.report.pages.packed_trace import CELLS
 from openoutcry.report.pages.verdict_text import estimate
 from openoutcry.report.text_format import attribute, escape
 from openoutcry.report.views.run_view import BoardRow, Provenance, RunView
@@ -38,12 +39,14 @@ class Detail:
         columns: Maximum columns of a stacked chart.
         switch: Whether a log-scale chart offers a linear one.
         inspector: Whether to include the bar-by-bar inspector.
+        cells: Maximum prices of the inspector.
     """
 
     points: int = 1000
     columns: int = 200
     switch: bool = True
     inspector: bool = True
+    cells: int = CELLS
 
 
 def heading(level: int, text: str, key: str = "") -> str:

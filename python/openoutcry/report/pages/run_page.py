@@ -149,10 +149,14 @@ def sections_of(view: RunView, benchmark: RunView | None, key: str, detail: Deta
         ("Orders and events", run_events(view) + table_link(view, "events") + run_faults(view)),
         ("Stated confidence", calibration_section(view.calibration) if view.calibration else ""),
         ("One bar later", _delay(view, detail)),
-        ("Bar by bar", inspector_section(view, view.trace, key) if view.trace and detail.inspector else ""),
+        ("Bar by bar", _inspector(view, key, detail)),
         ("All metrics", _metrics(view, benchmark, key) + table_link(view, "metrics")),
     ]
     return [(title, content) for title, content in sections if content]
+
+
+def _inspector(view: RunView, key: str, detail: Detail) -> str:
+    return inspector_section(view, view.trace, key, detail.cells) if view.trace and detail.inspector else ""
 
 
 def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) -> str:

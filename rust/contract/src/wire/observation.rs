@@ -20,6 +20,9 @@ pub struct MarketObservation {
     pub symbols: Vec<SymbolHistory>,
     /// The positions, in the order of the dataset.
     pub portfolio: Vec<Position>,
+    /// Features of the market by name, as of the bar.
+    #[serde(default)]
+    pub features: BTreeMap<String, f64>,
 }
 
 /// A listed symbol and its last closes.
@@ -29,6 +32,9 @@ pub struct SymbolHistory {
     pub symbol: String,
     /// Closes, oldest first, up to and including the bar.
     pub close_history: Vec<f64>,
+    /// Features by name, as of the bar.
+    #[serde(default)]
+    pub features: BTreeMap<String, f64>,
     /// Latest known fundamentals by name.
     #[serde(default)]
     pub fundamentals: BTreeMap<String, f64>,
@@ -56,9 +62,9 @@ impl MarketObservation {
         let symbols = (0..as_of.n_symbols()).filter(|i| as_of.is_listed(*i)).filter_map(|i| {
             let mut close_history = vec![0.0; as_of.history_len(i, lookback)];
             as_of.close_history(i, &mut close_history);
-            let fundamentals = as_of.fundamentals(i).map(|(name, value)| (name.to_owned(), value)).collect();
             let news = as_of.news(i, lookback).map(str::to_owned).collect();
-            Some(SymbolHistory { symbol: names(&i)?, close_history, fundamentals, news })
+            let (features, fundamentals) = (by_name(as_of.features(i)), by_name(as_of.fundamentals(i)));
+            Some(SymbolHistory { symbol: names(&i)?, close_history, features, fundamentals, news })
         });
         let portfolio = (0..as_of.n_symbols()).filter(|i| book.shares(*i) != 0.0).filter_map(|i| {
             Some(Position { symbol: names(&i)?, shares: book.shares(i), avg_price: book.avg_price(i) })
@@ -68,6 +74,7 @@ impl MarketObservation {
             cash: book.cash(),
             symbols: symbols.collect(),
             portfolio: portfolio.collect(),
+            features: by_name(as_of.market_features()),
         }
     }
 
@@ -90,16 +97,16 @@ impl MarketObservation {
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = String::new();
-        open(&mut text, self.cash, &self.date);
+        open(&mut text, self.cash, &self.date, self.features.iter().map(|(name, value)| (name.as_str(), *value)));
         canonical_json::push_array(&mut text, &self.portfolio, |text, held| {
             push_position(text, &held.symbol, held.shares, held.avg_price);
         });
         canonical_json::push_key(&mut text, "symbols");
         canonical_json::push_array(&mut text, &self.symbols, |text, symbol| {
             let closes = |text: &mut String| push_numbers(text, &symbol.close_history);
-            let fundamentals: Vec<(&str, f64)> =
-                symbol.fundamentals.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-            push_symbol(text, &symbol.symbol, closes, fundamentals, symbol.news.iter().map(String::as_str));
+            let features = symbol.features.iter().map(|(name, value)| (name.as_str(), *value));
+            let fundamentals = symbol.fundamentals.iter().map(|(name, value)| (name.as_str(), *value));
+            push_symbol(text, &symbol.symbol, closes, features, fundamentals, symbol.news.iter().map(String::as_str));
         });
         text.push('}');
         text
@@ -163,7 +170,7 @@ pub fn write_observation(
     printed: &mut PrintedCloses,
 ) {
     printed.reach(as_of);
-    open(text, book.cash(), as_of.date());
+    open(text, book.cash(), as_of.date(), as_of.market_features());
     let held = (0..as_of.n_symbols()).filter(|i| book.shares(*i) != 0.0);
     canonical_json::push_array(text, held, |text, i| {
         push_position(text, as_of.symbol(i).unwrap_or_default(), book.shares(i), book.avg_price(i));
@@ -183,18 +190,23 @@ pub fn write_observation(
                 push_numbers(text, &history);
             }
         };
-        let fundamentals = as_of.fundamentals(i).collect();
-        push_symbol(text, as_of.symbol(i).unwrap_or_default(), closes, fundamentals, as_of.news(i, lookback));
+        let (features, fundamentals) = (as_of.features(i), as_of.fundamentals(i));
+        push_symbol(text, as_of.symbol(i).unwrap_or_default(), closes, features, fundamentals, as_of.news(i, lookback));
     });
     text.push('}');
 }
 
-fn open(text: &mut String, cash: f64, date: &str) {
+fn by_name<'a>(numbers: impl Iterator<Item = (&'a str, f64)>) -> BTreeMap<String, f64> {
+    numbers.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn open<'a>(text: &mut String, cash: f64, date: &str, features: impl Iterator<Item = (&'a str, f64)>) {
     text.push('{');
     canonical_json::push_key(text, "cash");
     canonical_json::push_number(text, cash);
     canonical_json::push_key(text, "date");
     canonical_json::push_string(text, date);
+    push_named(text, "features", features);
     canonical_json::push_key(text, "portfolio");
 }
 
@@ -217,27 +229,15 @@ fn push_symbol<'a>(
     text: &mut String,
     symbol: &str,
     push_closes: impl FnOnce(&mut String),
-    mut fundamentals: Vec<(&str, f64)>,
+    features: impl Iterator<Item = (&'a str, f64)>,
+    fundamentals: impl Iterator<Item = (&'a str, f64)>,
     news: impl Iterator<Item = &'a str>,
 ) {
     text.push('{');
     canonical_json::push_key(text, "close_history");
     push_closes(text);
-    if !fundamentals.is_empty() {
-        canonical_json::push_key(text, "fundamentals");
-        // RFC 8785 sorts keys by UTF-16 code units, not by code points.
-        fundamentals.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-        text.push('{');
-        for (name, value) in fundamentals {
-            if !text.ends_with('{') {
-                text.push(',');
-            }
-            canonical_json::push_string(text, name);
-            text.push(':');
-            canonical_json::push_number(text, value);
-        }
-        text.push('}');
-    }
+    push_named(text, "features", features);
+    push_named(text, "fundamentals", fundamentals);
     let mut news = news.peekable();
     if news.peek().is_some() {
         canonical_json::push_key(text, "news");
@@ -245,5 +245,26 @@ fn push_symbol<'a>(
     }
     canonical_json::push_key(text, "symbol");
     canonical_json::push_string(text, symbol);
+    text.push('}');
+}
+
+/// Appends an optional object of numbers by name; left out if it is empty.
+fn push_named<'a>(text: &mut String, key: &str, numbers: impl Iterator<Item = (&'a str, f64)>) {
+    let mut numbers: Vec<(&str, f64)> = numbers.collect();
+    if numbers.is_empty() {
+        return;
+    }
+    // RFC 8785 sorts keys by UTF-16 code units, not by code points.
+    numbers.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    canonical_json::push_key(text, key);
+    text.push('{');
+    for (name, value) in numbers {
+        if !text.ends_with('{') {
+            text.push(',');
+        }
+        canonical_json::push_string(text, name);
+        text.push(':');
+        canonical_json::push_number(text, value);
+    }
     text.push('}');
 }

@@ -5,7 +5,7 @@ use pulp::Simd;
 use crate::fast_path::short_copy::copy;
 use crate::vector::lane_sums::{Block, LANES};
 
-/// The output rows of observations: returns, weights and cash.
+/// The output rows of observations: returns and features, weights and cash.
 ///
 /// Weights and cash are fractions of NAV.
 #[derive(Debug)]
@@ -18,9 +18,13 @@ pub struct ObservationRows<'a> {
     pub stride: usize,
     /// The state of sliding rows; absent for rows that do not slide.
     pub slid: Option<SlidingRows<'a>>,
-    /// The returns of the market, one per symbol, bar after bar.
-    pub returns: &'a [f32],
-    /// Returns per row, up to the bar of the account; 0 before the first bar.
+    /// The returns and features of the market, bar after bar.
+    pub market: &'a [f32],
+    /// Numbers per bar of the market: one return per symbol, and the features.
+    pub bar_len: usize,
+    /// Numbers of the market per row, up to the bar of the account.
+    ///
+    /// 0 before the first bar.
     pub width: usize,
 }
 
@@ -127,23 +131,25 @@ impl ObservationRows<'_> {
         (which, bars): (u8, &[usize; LANES]),
         reported: &LaneObservations<N>,
     ) {
-        let (returns, width, row_len) = (self.returns, self.width, self.width + n_symbols + 1);
+        let (market, bar_len, width) = (self.market, self.bar_len, self.width);
+        let row_len = width + n_symbols + 1;
         // Two loops: one loop with a branch takes longer for either case.
         if let Some(slid) = &mut self.slid {
-            let (lookback, now) = (width / n_symbols, bars.map(|bar| bar + 1));
+            let (lookback, now) = (width / bar_len, bars.map(|bar| bar + 1));
+            let is_narrow = n_symbols == N && bar_len == N;
             // A window with fewer bars than are new is written whole.
-            if n_symbols == N && which == u8::MAX && lookback >= SlidingRows::BARS && slid.all_follow(&now) {
+            if is_narrow && which == u8::MAX && lookback >= SlidingRows::BARS && slid.all_follow(&now) {
                 self.slide(bars, reported);
                 return;
             }
             for (account, bar) in bars.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
                 let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(width);
                 let lack = slid.lack(account, bar + 1, lookback);
-                let new = &mut window[width - lack * n_symbols..];
-                if n_symbols == N && lack == SlidingRows::BARS {
-                    show_new::<N>(returns, bar + 1, new);
+                let new = &mut window[width - lack * bar_len..];
+                if is_narrow && lack == SlidingRows::BARS {
+                    show_new::<N>(market, bar + 1, new);
                 } else {
-                    show_returns(simd, returns, (bar + 2) * n_symbols, new);
+                    show_bars(simd, market, (bar + 2) * bar_len, new);
                 }
                 reported.show(account, shown);
             }
@@ -161,7 +167,7 @@ impl ObservationRows<'_> {
             }
             let (window, shown) = row.split_at_mut(width);
             if width > 0 {
-                show_returns(simd, returns, (bar + 2) * n_symbols, window);
+                show_bars(simd, market, (bar + 2) * bar_len, window);
             }
             reported.show(account, shown);
         }
@@ -169,7 +175,7 @@ impl ObservationRows<'_> {
 
     /// Writes the last [`SlidingRows::BARS`], weights and cash of eight accounts.
     ///
-    /// `N` symbols make all lengths constant. Most windows are written here.
+    /// `N` symbols without features make all lengths constant. Most windows are written here.
     #[inline(always)]
     fn slide<const N: usize>(&mut self, bars: &[usize; LANES], reported: &LaneObservations<N>) {
         let end = self.width - SlidingRows::BARS * N;
@@ -177,7 +183,7 @@ impl ObservationRows<'_> {
             // One bounds check per row, and none per part.
             let row = &mut self.rows[account * self.stride + end..][..=(SlidingRows::BARS + 1) * N];
             let (new, shown) = row.split_at_mut(SlidingRows::BARS * N);
-            show_new::<N>(self.returns, bar + 1, new);
+            show_new::<N>(self.market, bar + 1, new);
             reported.show(account, shown);
         }
     }
@@ -200,9 +206,9 @@ impl ObservationRows<'_> {
         let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(self.width);
         let mut n_there = 0;
         if let Some(slid) = &mut self.slid {
-            n_there = self.width - slid.lack(account, bar, self.width / n_symbols) * n_symbols;
+            n_there = self.width - slid.lack(account, bar, self.width / self.bar_len) * self.bar_len;
         }
-        show_returns(simd, self.returns, (bar + 1) * n_symbols, &mut window[n_there..]);
+        show_bars(simd, self.market, (bar + 1) * self.bar_len, &mut window[n_there..]);
         let (last, seen) = shown.split_last_mut().expect("a place for cash");
         for (seen, weight) in seen.iter_mut().zip(weights.as_flattened()) {
             *seen = *weight as f32;
@@ -218,14 +224,14 @@ fn show_new<const N: usize>(returns: &[f32], bar: usize, new: &mut [f32]) {
     new.copy_from_slice(bars.as_flattened());
 }
 
-/// Writes the last known returns, oldest first.
+/// Writes the last known bars, oldest first.
 #[inline(always)]
-fn show_returns<S: Simd>(simd: S, returns: &[f32], n_known: usize, window: &mut [f32]) {
+fn show_bars<S: Simd>(simd: S, market: &[f32], n_known: usize, window: &mut [f32]) {
     if let Some(first) = n_known.checked_sub(window.len()) {
-        copy(simd, &returns[first..n_known], window);
+        copy(simd, &market[first..n_known], window);
     } else {
         let (before, shown) = window.split_at_mut(window.len() - n_known);
         before.fill(0.0);
-        shown.copy_from_slice(&returns[..n_known]);
+        shown.copy_from_slice(&market[..n_known]);
     }
 }

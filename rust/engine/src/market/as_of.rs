@@ -1,5 +1,6 @@
 use std::fmt;
 
+use crate::market::columns::FeatureScope;
 use crate::market::dataset::Dataset;
 
 /// A market as known at the close of one bar.
@@ -192,6 +193,20 @@ impl<'a> AsOf<'a> {
             let known = versions.partition_point(|item| item.bar <= bar);
             versions[..known].last().map(|item| (item.item.0.as_str(), item.item.1))
         })
+    }
+
+    /// Returns the features of a symbol in this bar, by name.
+    pub fn features(&self, symbol: usize) -> impl Iterator<Item = (&'a str, f64)> {
+        let (bar, n_symbols) = (self.bar, self.n_symbols());
+        let known = self.dataset.features.iter().filter(|feature| feature.scope == FeatureScope::Symbol);
+        known.map(move |feature| (feature.name.as_str(), feature.values[bar * n_symbols + symbol]))
+    }
+
+    /// Returns the features of the market in this bar, by name.
+    pub fn market_features(&self) -> impl Iterator<Item = (&'a str, f64)> {
+        let bar = self.bar;
+        let known = self.dataset.features.iter().filter(|feature| feature.scope == FeatureScope::Market);
+        known.map(move |feature| (feature.name.as_str(), feature.values[bar]))
     }
 
     /// Returns the headlines of a symbol in the last `lookback` bars, oldest first.

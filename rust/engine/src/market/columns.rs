@@ -39,6 +39,8 @@ pub struct Columns {
     pub fundamentals: Vec<Fundamental>,
     /// Point-in-time headlines.
     pub news: Vec<NewsItem>,
+    /// Features, each known at the close of its bar.
+    pub features: Vec<Feature>,
     /// Positions of the values in their source.
     pub origin: Origin,
 }
@@ -134,4 +136,44 @@ pub struct NewsItem {
     pub available_at: String,
     /// The headline.
     pub headline: String,
+}
+
+/// What a feature has one value per bar of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FeatureScope {
+    /// Each symbol.
+    #[default]
+    Symbol,
+    /// The market.
+    Market,
+}
+
+impl FeatureScope {
+    /// The names of the scopes.
+    pub const NAMES: [&'static str; 2] = ["symbol", "market"];
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// Returns a scope by its name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::Symbol, Self::Market].into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+/// A feature: a number per bar that is known at the close of the bar.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Feature {
+    /// Name, unique in the dataset.
+    pub name: String,
+    /// Whether each symbol or the market has a value.
+    pub scope: FeatureScope,
+    /// One value per bar and symbol, or per bar, bar after bar.
+    ///
+    /// Finite wherever the symbol is listed. Other values are not kept.
+    pub values: Vec<f64>,
 }

@@ -2,8 +2,9 @@ use std::sync::OnceLock;
 
 use crate::error::DataError;
 use crate::market::bar_frequency::inferred_periods_per_year;
-use crate::market::columns::{Columns, Origin};
+use crate::market::columns::{Columns, Feature, Origin};
 use crate::market::corporate_actions::ActionTable;
+
 use crate::market::fill_prices::FillPrices;
 use crate::market::grid::Grid;
 use crate::market::market_tables::MarketTables;
@@ -23,6 +24,7 @@ pub struct Dataset {
     pub(crate) risk_free: Option<Vec<f64>>,
     pub(crate) fundamentals: Vec<PointInTime<(String, f64)>>,
     pub(crate) news: Vec<PointInTime<String>>,
+    pub(crate) features: Vec<Feature>,
     pub(crate) listed_at: Vec<usize>,
     pub(crate) settled_at: Vec<usize>,
     all_live: bool,
@@ -69,6 +71,7 @@ impl Dataset {
             .fundamentals
             .sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));
         dataset.news.sort_by(|a, b| (a.symbol, &a.available_at).cmp(&(b.symbol, &b.available_at)));
+        dataset.keep_features(columns.features)?;
         Ok(dataset)
     }
 
@@ -106,6 +109,7 @@ impl Dataset {
             risk_free: None,
             fundamentals: Vec::new(),
             news: Vec::new(),
+            features: Vec::new(),
             listed_at: Vec::new(),
             settled_at: Vec::new(),
             all_live: false,
@@ -348,49 +352,5 @@ impl Dataset {
     pub fn index_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
         found.ok().map(|place| self.by_name[place])
-    }
-
-    /// Returns one column, time-major, if the dataset has it.
-    ///
-    /// A missing value is NaN. Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or
-    /// 0), `delistings`.
-    #[must_use]
-    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
-        let cells = |get: &dyn Fn(usize, usize) -> f64| {
-            (0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| get(bar, i))).collect()
-        };
-        let dense = |table: &Grid| table.values(self.n_symbols());
-        let rare = |table: &ActionTable| cells(&|bar, i| table.get(bar, i));
-        match name {
-            "close" => Some(dense(&self.tables.close)),
-            "open" => self.tables.open.as_ref().map(dense),
-            "high" => self.tables.high.as_ref().map(dense),
-            "low" => self.tables.low.as_ref().map(dense),
-            "volume" => self.tables.volume.as_ref().map(dense),
-            "dividends" => self.tables.dividends.as_ref().map(rare),
-            "splits" => self.tables.splits.as_ref().map(rare),
-            "tradable" => self.tables.tradable.as_ref().map(rare),
-            "delistings" => self.tables.delistings.as_ref().map(rare),
-            _ => None,
-        }
-    }
-
-    /// Returns the tables as columns.
-    pub(crate) fn columns(&self) -> Columns {
-        Columns {
-            dates: self.dates.clone(),
-            symbols: self.symbols.clone(),
-            close: self.column("close").unwrap_or_default(),
-            open: self.column("open"),
-            high: self.column("high"),
-            low: self.column("low"),
-            volume: self.column("volume"),
-            dividends: self.column("dividends"),
-            splits: self.column("splits"),
-            delistings: self.column("delistings"),
-            tradable: self.column("tradable").map(|table| table.into_iter().map(|allowed| allowed != 0.0).collect()),
-            periods_per_year: self.periods_per_year,
-            ..Columns::default()
-        }
     }
 }

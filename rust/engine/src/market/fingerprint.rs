@@ -74,6 +74,10 @@ fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
         texts(sink, "news", &[known.available_at.clone(), known.item.clone()]);
         numbers(sink, "symbol", &[known.symbol as f64]);
     }
+    for feature in &dataset.features {
+        texts(sink, "feature", &[feature.name.clone(), feature.scope.name().to_owned()]);
+        numbers(sink, "values", &feature.values);
+    }
 }
 
 fn rows(sink: &mut impl FnMut(&[u8]), name: &str, dataset: &Dataset, get: impl Fn(usize, usize) -> f64) {

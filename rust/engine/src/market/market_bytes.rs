@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::error::DataError;
-use crate::market::columns::{Columns, Fundamental, NewsItem};
+use crate::market::columns::{Columns, Feature, FeatureScope, Fundamental, NewsItem};
 use crate::market::dataset::Dataset;
 use crate::market::fingerprint::MAGIC;
 
@@ -136,6 +136,14 @@ impl<'a> Reader<'a> {
                 let symbol = self.numbers(count)?.first().copied().unwrap_or(f64::NAN);
                 let symbol = self.symbol(symbol, columns)?;
                 columns.news.push(NewsItem { symbol, available_at, headline });
+            }
+            "feature" => {
+                let texts = self.texts(count)?;
+                let [name, scope] = self.pair(texts)?;
+                let scope = FeatureScope::by_name(&scope).ok_or_else(|| self.fault("the scope of a feature"))?;
+                let (_, count) = (self.text()?, self.length()?);
+                let values = self.numbers(count)?;
+                columns.features.push(Feature { name, scope, values });
             }
             _ => return Err(self.fault("a field of a market")),
         }

@@ -78,7 +78,7 @@ fn push_float(value: f64, found: &mut String) {
     }
 }
 
-/// Returns the shortest digits of a number, of two that are equally near the even ones.
+/// Returns the shortest digits of a number; of two equally near, the even ones.
 ///
 /// The formatter of Rust rounds such a tie up, Python and JavaScript to even.
 fn even_digits(value: f64, digits: &str) -> Cow<'_, str> {

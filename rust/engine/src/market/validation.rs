@@ -1,9 +1,10 @@
 //! Validation of columns. Ambiguous data is refused.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use crate::error::DataError;
-use crate::market::columns::{Columns, Fundamental};
+use crate::market::columns::{Columns, FeatureScope, Fundamental};
 use crate::market::date;
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::vectorized;
@@ -54,7 +55,8 @@ pub(crate) fn check(columns: &Columns) -> Check {
     check_prices(columns)?;
     check_actions(columns)?;
     check_delistings(columns)?;
-    check_lanes(columns)
+    check_lanes(columns)?;
+    check_features(columns)
 }
 
 fn check_axis(columns: &Columns) -> Check {
@@ -267,6 +269,36 @@ fn check_lanes(columns: &Columns) -> Check {
         return Err(DataError::new("value_invalid", message));
     }
     check_versions(columns)
+}
+
+/// Names that a feature cannot have: the columns of prices.
+const RESERVED: [&str; 10] =
+    ["open", "high", "low", "close", "volume", "dividends", "splits", "tradable", "delistings", "risk_free"];
+
+/// Checks the names and the numbers of values of all features.
+fn check_features(columns: &Columns) -> Check {
+    let (n_bars, n_symbols) = (columns.dates.len(), columns.symbols.len());
+    let mut names = BTreeSet::new();
+    for feature in &columns.features {
+        let name = &feature.name;
+        if name.is_empty() || name.trim() != name || name.chars().any(char::is_control) {
+            let wanted = "the name of a feature must be text without control characters or spaces around it";
+            return Err(DataError::new("value_invalid", format!("{wanted}; received {name:?}")));
+        }
+        if RESERVED.contains(&name.as_str()) || !names.insert(name) {
+            let wanted = "the name of a feature must be unique and no column of prices";
+            return Err(DataError::new("value_invalid", format!("{wanted}; received {name:?}")));
+        }
+        let expected = if feature.scope == FeatureScope::Symbol { n_bars * n_symbols } else { n_bars };
+        if feature.values.len() != expected {
+            let message = format!(
+                "feature {name:?} must have {expected} values for {n_bars} bars and {n_symbols} symbols; received {}",
+                feature.values.len()
+            );
+            return Err(DataError::new("shape_mismatch", message));
+        }
+    }
+    Ok(())
 }
 
 fn version(item: &Fundamental) -> (usize, &str, &str) {

@@ -1,26 +1,55 @@
 use std::sync::Arc;
 
-use openoutcry_engine::{AccountView, Dataset};
+use openoutcry_engine::{AccountView, Dataset, FeatureScope};
 
-/// A market of a batch: the dataset, and its log returns in f32.
+use crate::batch::batch_settings::BatchError;
+use crate::batch::observed_columns::{ObservedColumn, ObservedNames};
+
+/// A market of a batch: its dataset, log returns and observed columns.
 #[derive(Debug)]
 pub struct Market {
     data: Arc<Dataset>,
-    returns: Vec<f32>,
+    columns: Vec<ObservedColumn>,
+    bars: Vec<f32>,
+    bar_len: usize,
 }
 
 impl Market {
-    /// Returns the market of a dataset.
+    /// Returns the market of a dataset, without features.
+    #[must_use]
+    pub fn new(data: Arc<Dataset>) -> Self {
+        Self::with_columns(data, Vec::new())
+    }
+
+    /// Returns the market of a dataset, with observed columns.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the dataset has no column of a name.
+    pub fn observing(data: Arc<Dataset>, observed: &ObservedNames) -> Result<Self, BatchError> {
+        let column = |name: &String| {
+            let found = ObservedColumn::by_name(&data, name, observed.scale);
+            found.ok_or_else(|| BatchError::Setting {
+                name: "features",
+                range: "names of features or columns of the dataset",
+                value: name.clone(),
+            })
+        };
+        let columns = observed.names.iter().map(column).collect::<Result<_, _>>()?;
+        Ok(Self::with_columns(data, columns))
+    }
+
+    /// The row of a bar has log returns by symbol, then the values of each column.
     ///
     /// The return of a bar is the log return of the closes of an observation: 0 for a repeated or missing close, and
     /// for the first close of a symbol.
-    #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
-    pub fn new(data: Arc<Dataset>) -> Self {
+    fn with_columns(data: Arc<Dataset>, columns: Vec<ObservedColumn>) -> Self {
         let (n_bars, n_symbols) = (data.n_bars(), data.n_symbols());
-        let mut returns = vec![0.0; n_bars * n_symbols];
+        let bar_len = n_symbols + columns.iter().map(|column| column.values.len() / n_bars).sum::<usize>();
+        let mut bars = vec![0.0; n_bars * bar_len];
         let mut last = vec![f64::NAN; n_symbols];
-        for bar in 0..n_bars {
+        for (bar, row) in bars.chunks_exact_mut(bar_len).enumerate() {
             let as_of = data.as_of(bar);
             for symbol in 0..n_symbols {
                 let Some(close) = as_of.close(symbol) else {
@@ -29,12 +58,21 @@ impl Market {
                 };
                 let before = last[symbol] / as_of.split(symbol);
                 if before.is_finite() {
-                    returns[bar * n_symbols + symbol] = libm::log(close / before) as f32;
+                    row[symbol] = libm::log(close / before) as f32;
                 }
                 last[symbol] = close;
             }
+            let mut rest = &mut row[n_symbols..];
+            for column in &columns {
+                let width = column.values.len() / n_bars;
+                let (shown, others) = rest.split_at_mut(width);
+                for (shown, value) in shown.iter_mut().zip(&column.values[bar * width..]) {
+                    *shown = *value as f32;
+                }
+                rest = others;
+            }
         }
-        Self { data, returns }
+        Self { data, columns, bars, bar_len }
     }
 
     /// Returns the dataset.
@@ -43,21 +81,42 @@ impl Market {
         &self.data
     }
 
-    /// Returns the log returns, `n_bars * n_symbols`; the first bar is 0.
+    /// Returns the rows of all bars, `n_bars * bar_len`.
+    ///
+    /// The returns of the first bar are 0.
     #[must_use]
-    pub fn returns(&self) -> &[f32] {
-        &self.returns
+    pub fn bars(&self) -> &[f32] {
+        &self.bars
+    }
+
+    /// Returns the numbers per bar.
+    ///
+    /// They are a log return per symbol, and the values of the observed columns.
+    #[must_use]
+    pub fn bar_len(&self) -> usize {
+        self.bar_len
+    }
+
+    /// Returns the observed columns with a value per symbol, or per market.
+    pub(crate) fn columns(&self, scope: FeatureScope) -> impl Iterator<Item = &ObservedColumn> {
+        self.columns.iter().filter(move |column| column.scope == scope)
+    }
+
+    /// Returns the number of observed columns with a value per symbol, or per market.
+    #[must_use]
+    pub fn n_columns(&self, scope: FeatureScope) -> usize {
+        self.columns(scope).count()
     }
 
     /// Returns the length of a flat observation.
     #[must_use]
     pub fn flat_len(&self, lookback: usize) -> usize {
-        (lookback + 1) * self.data.n_symbols() + 1
+        lookback * self.bar_len + self.data.n_symbols() + 1
     }
 
-    /// Writes the last `lookback` log returns, the weights, and cash.
+    /// Writes the last `lookback` bars, the weights, and cash.
     ///
-    /// Returns are oldest first, and 0 before the first bar. Cash is a fraction of NAV. Nothing after the bar of `held`
+    /// Bars are oldest first, and 0 before the first bar. Cash is a fraction of NAV. Nothing after the bar of `held`
     /// is read.
     ///
     /// # Panics
@@ -71,23 +130,22 @@ impl Market {
     /// Writes the part of [`Market::observe_flat`] after the first `n_there` bars.
     #[inline]
     pub(crate) fn observe_rest(&self, held: AccountView<'_>, lookback: usize, n_there: usize, flat: &mut [f32]) {
-        let n_symbols = self.data.n_symbols();
-        let (history, account) = flat.split_at_mut(lookback * n_symbols);
-        let rest = &mut history[n_there * n_symbols..];
+        let (history, account) = flat.split_at_mut(lookback * self.bar_len);
+        let rest = &mut history[n_there * self.bar_len..];
         let (missing, known) = self.last(held.bar(), rest.len());
         rest[..missing].fill(0.0);
         rest[missing..].copy_from_slice(known);
         observe_account(held, account);
     }
 
-    /// Returns at most `n` last log returns as of a bar, oldest first.
+    /// Returns at most `n` last numbers of the rows as of a bar, oldest first.
     ///
-    /// The first value is the number of missing returns.
+    /// The first value is the count of missing numbers.
     #[inline]
     pub(crate) fn last(&self, bar: usize, n: usize) -> (usize, &[f32]) {
-        let known = (bar + 1) * self.data.n_symbols();
+        let known = (bar + 1) * self.bar_len;
         let first = known.saturating_sub(n);
-        (n - (known - first), &self.returns[first..known])
+        (n - (known - first), &self.bars[first..known])
     }
 }
 

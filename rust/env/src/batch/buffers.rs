@@ -1,5 +1,5 @@
 use openoutcry_engine::lane_sums::{Block, LANES};
-use openoutcry_engine::{AccountView, Dataset, ObservationRows};
+use openoutcry_engine::{AccountView, FeatureScope, ObservationRows};
 
 use crate::batch::batch_market::{Market, observe_account};
 use crate::batch::lane_episodes::LaneOutcome;
@@ -36,6 +36,12 @@ pub struct DictArrays<'a> {
     pub cash: &'a mut [f64],
     /// Closes by lane, bar and symbol, oldest first, 0 before a listing; or empty.
     pub history: &'a mut [f64],
+    /// Features by lane, symbol and feature; or empty.
+    ///
+    /// 0 for a symbol that is not listed.
+    pub features: &'a mut [f64],
+    /// Features of the market by lane and feature; or empty.
+    pub market_features: &'a mut [f64],
 }
 
 /// Output arrays of the outcome of a step, one element per lane.
@@ -112,7 +118,7 @@ impl<'a> ObservationArrays<'a> {
                 market.observe_flat(held, lookback, &mut flat[i * len..(i + 1) * len]);
             }
             Self::Sliding(sliding) => sliding.write(i, held, market, lookback),
-            Self::Dict(arrays) => arrays.write(i, held, market.data(), lookback),
+            Self::Dict(arrays) => arrays.write(i, held, market, lookback),
             Self::Cursor { bars, account } => {
                 bars[i] = held.bar() as i64;
                 observe_account(held, &mut account[i * (n_symbols + 1)..(i + 1) * (n_symbols + 1)]);
@@ -133,14 +139,14 @@ impl<'a> ObservationArrays<'a> {
     ) -> Option<ObservationRows<'s>> {
         let n_symbols = market.data().n_symbols();
         let (rows, width) = match self {
-            Self::Flat(flat) => (&mut **flat, lookback * n_symbols),
+            Self::Flat(flat) => (&mut **flat, lookback * market.bar_len()),
             Self::Sliding(sliding) => return Some(sliding.observed(first, n, market, lookback)),
             Self::Cursor { account, .. } => (&mut **account, 0),
             Self::Dict(_) => return None,
         };
         let stride = width + n_symbols + 1;
         let rows = &mut rows[first * stride..][..n * stride];
-        Some(ObservationRows { rows, stride, slid: None, returns: market.returns(), width })
+        Some(ObservationRows { rows, stride, slid: None, market: market.bars(), bar_len: market.bar_len(), width })
     }
 
     /// Writes the bars of the lanes of [`ObservationArrays::observed`].
@@ -181,6 +187,8 @@ impl<'a> ObservationArrays<'a> {
                 ("positions", arrays.positions.len(), cells),
                 ("cash", arrays.cash.len(), n_lanes),
                 ("history", arrays.history.len(), if arrays.history.is_empty() { 0 } else { cells * lookback }),
+                ("features", arrays.features.len(), cells * market.n_columns(FeatureScope::Symbol)),
+                ("market_features", arrays.market_features.len(), n_lanes * market.n_columns(FeatureScope::Market)),
             ]),
         }
     }
@@ -190,12 +198,15 @@ impl<'a> DictArrays<'a> {
     fn take(&mut self, n: usize, n_lanes: usize) -> DictArrays<'a> {
         let part = |len: usize| len / n_lanes.max(1) * n;
         let (cells, history) = (part(self.closes.len()), part(self.history.len()));
+        let (features, market_features) = (part(self.features.len()), part(self.market_features.len()));
         DictArrays {
             closes: take(&mut self.closes, cells),
             listed: take(&mut self.listed, cells),
             positions: take(&mut self.positions, cells),
             cash: take(&mut self.cash, n),
             history: take(&mut self.history, history),
+            features: take(&mut self.features, features),
+            market_features: take(&mut self.market_features, market_features),
         }
     }
 
@@ -205,7 +216,8 @@ impl<'a> DictArrays<'a> {
     ///
     /// Panics if an array is too short.
     #[inline(never)]
-    pub fn write(&mut self, i: usize, held: AccountView<'_>, data: &Dataset, lookback: usize) {
+    pub fn write(&mut self, i: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
+        let data = market.data();
         let (n_symbols, as_of) = (data.n_symbols(), data.as_of(held.bar()));
         for symbol in 0..n_symbols {
             let (cell, is_listed) = (i * n_symbols + symbol, as_of.is_listed(symbol));
@@ -217,6 +229,19 @@ impl<'a> DictArrays<'a> {
         if !self.history.is_empty() {
             let len = lookback * n_symbols;
             as_of.history_rows(lookback, &mut self.history[i * len..(i + 1) * len]);
+        }
+        let n_features = market.n_columns(FeatureScope::Symbol);
+        let features = &mut self.features[i * n_symbols * n_features..][..n_symbols * n_features];
+        for (place, column) in market.columns(FeatureScope::Symbol).enumerate() {
+            let values = &column.values[held.bar() * n_symbols..][..n_symbols];
+            for (shown, value) in features[place..].iter_mut().step_by(n_features).zip(values) {
+                *shown = *value;
+            }
+        }
+        let n_features = market.n_columns(FeatureScope::Market);
+        let features = &mut self.market_features[i * n_features..][..n_features];
+        for (shown, column) in features.iter_mut().zip(market.columns(FeatureScope::Market)) {
+            *shown = column.values[held.bar()];
         }
     }
 }

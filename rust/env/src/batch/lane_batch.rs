@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{BlockOrders, Book, Detail, FillKey, Rules, StepError, StoreWorkspace, Workspace, widen_rows};
+use openoutcry_engine::{
+    BlockOrders, Book, Detail, FeatureScope, FillKey, Rules, StepError, StoreWorkspace, Workspace, widen_rows,
+};
 
 use crate::batch::batch_market::Market;
 use crate::batch::batch_settings::{Autoreset, BatchError, MAX_THREADS, Settings, Terms};
@@ -15,6 +17,8 @@ use crate::batch::streaming_observations::StreamingObservations;
 use crate::batch::thread_pool::ThreadPool;
 use crate::batch::thread_share::ThreadShare;
 use crate::batch::thread_workspace::ThreadWorkspace;
+use crate::episode::reward::Reward;
+use crate::episode::reward_state::StepFigures;
 use crate::episode::single_episode::check_lookback;
 
 /// The most sets of rules with precomputed cost tables.
@@ -40,6 +44,8 @@ pub struct Batch {
     ///
     /// The length is a multiple of eight lanes.
     orders: Vec<f64>,
+    /// Figures of the last step of each lane, for [`Reward::Return`]; else empty.
+    figures: Vec<StepFigures>,
     /// One per thread.
     threads: Vec<ThreadWorkspace>,
     pool: ThreadPool,
@@ -89,6 +95,7 @@ impl Batch {
             let window = groups[i / LANES].begin(i % LANES, episode, (1.0, 0), &settings);
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
+        let n_figures = if settings.reward == Reward::Return { lanes.len() } else { 0 };
         let scratch = StoreWorkspace::new(n_symbols);
         let rows = vec![0.0; StreamingObservations::scratch_len(&markets[0], settings.lookback)];
         let thread = ThreadWorkspace {
@@ -101,6 +108,7 @@ impl Batch {
         Ok(Self {
             id: N_MADE.fetch_add(1, Ordering::Relaxed),
             orders: vec![0.0; lanes.len().next_multiple_of(LANES) * BlockOrders::stride(n_symbols)],
+            figures: vec![StepFigures::default(); n_figures],
             groups,
             episodes,
             accounts,
@@ -182,6 +190,14 @@ impl Batch {
     #[must_use]
     pub fn ended(&self, lane: usize) -> Option<(f64, usize)> {
         self.episodes[lane].ended
+    }
+
+    /// Returns the figures of the last step of each lane, or none.
+    ///
+    /// Only a batch with [`Reward::Return`] has them.
+    #[must_use]
+    pub fn figures(&self) -> &[StepFigures] {
+        &self.figures
     }
 
     /// Resets each lane of `mask`, or all lanes.
@@ -312,6 +328,7 @@ impl Batch {
             streaming: None,
             last,
             outcome,
+            figures: &mut self.figures,
             first_lane,
         };
         if n_worth == 1 {
@@ -341,7 +358,7 @@ impl SlidingArray {
     /// Returns the state of an array that was never written.
     #[must_use]
     pub fn new(batch: &Batch) -> Self {
-        Self::unwritten(batch.id, batch.settings.lookback, batch.n_symbols(), batch.n_lanes())
+        Self::unwritten(batch.id, batch.settings.lookback, &batch.markets[0], batch.n_lanes())
     }
 }
 
@@ -358,6 +375,12 @@ fn check(markets: &[Arc<Market>], lanes: &[(usize, Terms)], settings: &Settings)
     let n_symbols = markets[0].data().n_symbols();
     if let Some(other) = markets.iter().map(|market| market.data().n_symbols()).find(|n| *n != n_symbols) {
         return refuse("datasets", "markets with the same number of symbols", format!("{n_symbols} and {other}"));
+    }
+    let scopes = [FeatureScope::Symbol, FeatureScope::Market];
+    let widths = |market: &Market| scopes.map(|scope| market.n_columns(scope));
+    if let Some(other) = markets.iter().map(|market| widths(market)).find(|n| *n != widths(&markets[0])) {
+        let received = format!("{:?} and {other:?}", widths(&markets[0]));
+        return refuse("features", "as many columns in each market", received);
     }
     if !(settings.no_trade_band >= 0.0 && settings.no_trade_band.is_finite()) {
         return refuse("no_trade_band", "a finite number of at least 0", settings.no_trade_band.to_string());

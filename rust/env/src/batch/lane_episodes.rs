@@ -3,7 +3,8 @@ use openoutcry_engine::{BlockTerms, LaneTerms, Rules, Window};
 
 use crate::batch::batch_settings::Settings;
 use crate::episode::episode_windows::{EpisodeStream, EpisodeWindows};
-use crate::episode::reward::RewardState;
+use crate::episode::reward::PaidBlock;
+use crate::episode::reward_state::RewardState;
 
 /// Episode state of at most eight lanes; bit k of a mask is lane k.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub(crate) struct LaneGroup {
     lasts: [usize; LANES],
     markets: [usize; LANES],
     rules: [usize; LANES],
+    /// Sums of the rewards of the episodes, for schemes without another state.
+    pub(crate) paid: PaidBlock,
     terminated: u8,
     truncated: u8,
     /// The lanes that exist.
@@ -63,6 +66,7 @@ impl LaneGroup {
             lasts: [0; LANES],
             markets: std::array::from_fn(|place| of(place).0),
             rules: std::array::from_fn(|place| of(place).1),
+            paid: [0.0; LANES],
             terminated: 0,
             truncated: 0,
             all: u8::MAX >> (LANES - members.len()),
@@ -117,6 +121,7 @@ impl LaneGroup {
         let ended = self.is_done(place).then_some(now);
         let window = episode.next(&settings.windows[self.markets[place]], ended);
         self.lasts[place] = window.start.saturating_add(settings.max_episode_steps).min(window.end - 1);
+        self.paid[place] = 0.0;
         self.terminated &= !(1 << place);
         self.truncated &= !(1 << place);
         window

@@ -17,6 +17,8 @@ pub struct SlidingArray {
     batch: u64,
     lookback: usize,
     n_symbols: usize,
+    /// Numbers per bar.
+    bar_len: usize,
     /// See [`SlidingRows`].
     written: Vec<u64>,
 }
@@ -53,14 +55,15 @@ pub(super) struct CacheLines {
 
 impl SlidingArray {
     /// Returns the state of an array of `n_lanes` rows that was never written.
-    pub(super) fn unwritten(batch: u64, lookback: usize, n_symbols: usize, n_lanes: usize) -> Self {
-        Self { batch, lookback, n_symbols, written: vec![SlidingRows::NOTHING; n_lanes] }
+    pub(super) fn unwritten(batch: u64, lookback: usize, market: &Market, n_lanes: usize) -> Self {
+        let (n_symbols, bar_len) = (market.data().n_symbols(), market.bar_len());
+        Self { batch, lookback, n_symbols, bar_len, written: vec![SlidingRows::NOTHING; n_lanes] }
     }
 
     /// Returns the length of the row of a lane, in whole cache lines.
     #[must_use]
     pub fn row_len(&self) -> usize {
-        (self.begin(self.n_turns() - 1) + (self.lookback + 1) * self.n_symbols + 1)
+        (self.begin(self.n_turns() - 1) + self.lookback * self.bar_len + self.n_symbols + 1)
             .next_multiple_of(StreamingStore::LINE)
     }
 
@@ -73,7 +76,7 @@ impl SlidingArray {
     /// Returns the position of the observation of a turn in a row.
     #[must_use]
     pub fn begin(&self, turn: usize) -> usize {
-        turn * SlidingRows::BARS * self.n_symbols
+        turn * SlidingRows::BARS * self.bar_len
     }
 
     /// Returns the writer of the observations of a turn.
@@ -143,7 +146,7 @@ impl<'a> SlidingTurn<'a> {
             return;
         }
         let end = market.flat_len(lookback);
-        let from = end - (SlidingRows::BARS.min(lookback) + 1) * market.data().n_symbols() - 1;
+        let from = end - SlidingRows::BARS.min(lookback) * market.bar_len() - market.data().n_symbols() - 1;
         for row in self.rows.chunks_exact(*stride).skip(first).take(n) {
             prefetch(&row[begin + from..begin + end]);
         }
@@ -164,17 +167,21 @@ impl<'a> SlidingTurn<'a> {
             rows: &mut self.rows[first * *stride + *begin..],
             stride: *stride,
             slid: Some(SlidingRows { written, ..*slid }),
-            returns: market.returns(),
-            width: lookback * market.data().n_symbols(),
+            market: market.bars(),
+            bar_len: market.bar_len(),
+            width: lookback * market.bar_len(),
         }
     }
 }
 
 impl RowPositions<'_> {
     /// Returns the cache lines to write for lane `i` at `bar`.
-    pub(super) fn lines(&mut self, i: usize, bar: usize, n_symbols: usize, lookback: usize) -> CacheLines {
+    ///
+    /// `sizes` are the number of symbols and the numbers per bar.
+    pub(super) fn lines(&mut self, i: usize, bar: usize, sizes: (usize, usize), lookback: usize) -> CacheLines {
+        let (n_symbols, bar_len) = sizes;
         let lack = self.slid.lack(i, bar, lookback);
-        let (new, account) = (self.begin + (lookback - lack) * n_symbols, self.begin + lookback * n_symbols);
+        let (new, account) = (self.begin + (lookback - lack) * bar_len, self.begin + lookback * bar_len);
         let (from, end) = (new - new % StreamingStore::LINE, account + n_symbols + 1);
         let (row, to) = (i * self.stride, end.next_multiple_of(StreamingStore::LINE));
         CacheLines { from: row + from, to: row + to, n_before: account - from, n_behind: to - end }

@@ -46,13 +46,13 @@ impl<'a> StreamingObservations<'a> {
     ) {
         let n_symbols = market.data().n_symbols();
         let (zeros, account) = scratch.split_at_mut(scratch.len() - n_symbols - 1);
-        let (mut n_returns, mut n_behind) = (lookback * n_symbols, 0);
+        let (mut n_before, mut n_behind) = (lookback * market.bar_len(), 0);
         if let Some((positions, at)) = &mut self.positions {
-            let lines = positions.lines(i, held.bar(), n_symbols, lookback);
+            let lines = positions.lines(i, held.bar(), (n_symbols, market.bar_len()), lookback);
             self.bypass.skip(lines.from - std::mem::replace(at, lines.to));
-            (n_returns, n_behind) = (lines.n_before, lines.n_behind);
+            (n_before, n_behind) = (lines.n_before, lines.n_behind);
         }
-        let (missing, known) = market.last(held.bar(), n_returns);
+        let (missing, known) = market.last(held.bar(), n_before);
         zeros[..missing.max(n_behind)].fill(0.0);
         observe_account(held, account);
         self.bypass.push(&zeros[..missing]);
@@ -69,8 +69,9 @@ pub(super) fn observed<'s>(
     market: &'s Market,
     lookback: usize,
 ) -> ObservationRows<'s> {
-    let (len, width) = (market.flat_len(lookback), lookback * market.data().n_symbols());
-    ObservationRows { rows: &mut scratch[..n * len], stride: len, slid: None, returns: market.returns(), width }
+    let (len, width) = (market.flat_len(lookback), lookback * market.bar_len());
+    let (rows, bar_len) = (&mut scratch[..n * len], market.bar_len());
+    ObservationRows { rows, stride: len, slid: None, market: market.bars(), bar_len, width }
 }
 
 /// Buffers the observation of a lane of a block.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    AccountBlock, AccountStoreMut, AccountView, BlockOrders, BlockOutcome, Book, RewardInputs, Rules, StepError,
-    Workspace, prefetch, step_block, step_once, step_store,
+    AccountBlock, AccountStoreMut, AccountView, BlockOrders, BlockOutcome, Book, Rules, StepError, Workspace, prefetch,
+    step_block, step_once, step_store,
 };
 
 use crate::batch::lane_accounts::LaneAccountsMut;
@@ -13,7 +13,7 @@ use crate::batch::lane_episodes::{LaneEpisode, LaneGroup, LaneOutcome};
 use crate::batch::streaming_observations::{StreamingObservations, observed, wait};
 use crate::batch::thread_workspace::ThreadWorkspace;
 use crate::batch::{Autoreset, BatchError, Market, ObservationArrays, Outcome, Settings};
-use crate::episode::reward::{self, Reward};
+use crate::episode::reward_state::StepFigures;
 use crate::episode::single_episode::hold_within;
 
 /// A range of lanes with their part of every array.
@@ -32,16 +32,18 @@ pub(super) struct ThreadShare<'a> {
     pub(super) streaming: Option<StreamingObservations<'a>>,
     pub(super) last: Option<ObservationArrays<'a>>,
     pub(super) outcome: Outcome<'a>,
+    /// The figures of the steps, for a reward of the caller; else empty.
+    pub(super) figures: &'a mut [StepFigures],
     pub(super) first_lane: usize,
 }
 
 /// A lane and its account.
-struct SteppedLane<'p> {
+pub(super) struct SteppedLane<'p> {
     /// Its index, and its place in the block.
-    i: usize,
-    place: usize,
-    group: &'p mut LaneGroup,
-    episode: &'p mut LaneEpisode,
+    pub(super) i: usize,
+    pub(super) place: usize,
+    pub(super) group: &'p mut LaneGroup,
+    pub(super) episode: &'p mut LaneEpisode,
     book: &'p mut Book,
 }
 
@@ -53,6 +55,7 @@ impl<'a> ThreadShare<'a> {
         let (episodes, rest_episodes) = self.episodes.split_at_mut(n);
         let (accounts, rest_accounts) = self.accounts.split(n);
         let (orders, rest_orders) = self.orders.split_at_mut(n_orders);
+        let (figures, rest_figures) = self.figures.split_at_mut(n.min(self.figures.len()));
         let first = ThreadShare {
             groups,
             episodes,
@@ -62,6 +65,7 @@ impl<'a> ThreadShare<'a> {
             streaming: None,
             last: self.last.as_mut().map(|last| last.take(n, n_lanes)),
             outcome: self.outcome.take(n),
+            figures,
             ..self
         };
         let rest = ThreadShare {
@@ -69,6 +73,7 @@ impl<'a> ThreadShare<'a> {
             episodes: rest_episodes,
             accounts: rest_accounts,
             orders: rest_orders,
+            figures: rest_figures,
             first_lane: self.first_lane + n,
             ..self
         };
@@ -149,7 +154,8 @@ impl<'a> ThreadShare<'a> {
         }
         let mut block_outcome = self.block_outcome();
         let stepped = self.step_fast(first, block, group, orders, &mut block_outcome, thread);
-        let rewards = self.rewards(stepped, &block_outcome, |place| block.nav(place), episodes, &thread.workspace);
+        let nav = |place: usize| block.nav(place);
+        let rewards = self.rewards((first, stepped), &block_outcome, nav, (group, episodes), &thread.workspace);
         let over = group.close_all(stepped, block.bars());
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
         let written = if self.seen.write_bars(first, block.bars()) { stepped & !restarts } else { 0 };
@@ -180,7 +186,7 @@ impl<'a> ThreadShare<'a> {
         orders: &mut [f64],
         thread: &mut ThreadWorkspace,
     ) -> Result<(), BatchError> {
-        let (n_symbols, stride) = (self.n_symbols(), self.stride());
+        let stride = self.stride();
         let market = &self.markets[group.market(0)];
         let which = group.same_market & !group.done();
         if let ObservationArrays::Sliding(sliding) = &self.seen {
@@ -190,7 +196,7 @@ impl<'a> ThreadShare<'a> {
         // For windows that are written whole, only the last bar was not read by the previous step.
         if self.uses_streaming || matches!(self.seen, ObservationArrays::Sliding(_)) {
             for place in (0..store.n_accounts()).filter(|place| which >> place & 1 == 1) {
-                prefetch(market.last(store.bar(place) + 1, n_symbols).1);
+                prefetch(market.last(store.bar(place) + 1, market.bar_len()).1);
             }
         }
         let orders = &mut orders[..episodes.len() * stride];
@@ -203,7 +209,8 @@ impl<'a> ThreadShare<'a> {
         let is_seen = observed.is_some();
         let (outcome, tools) = ((&mut block_outcome, observed.as_mut()), (&mut thread.scratch, &thread.workspace));
         let stepped = step_store(market.data(), group.terms(self.rules), store, block_orders, outcome, tools);
-        let rewards = self.rewards(stepped, &block_outcome, |place| store.nav(place), episodes, &thread.workspace);
+        let nav = |place: usize| store.nav(place);
+        let rewards = self.rewards((first, stepped), &block_outcome, nav, (group, episodes), &thread.workspace);
         let bars = std::array::from_fn(|place| if place < store.n_accounts() { store.bar(place) } else { 0 });
         let over = group.close_all(stepped, &bars);
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
@@ -258,7 +265,7 @@ impl<'a> ThreadShare<'a> {
 
     /// Returns the arrays for the outcome of fast-path steps.
     fn block_outcome(&self) -> BlockOutcome {
-        let asks = matches!(self.settings.reward, Reward::Turnover { .. });
+        let asks = self.settings.reward.uses_turnover();
         BlockOutcome { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) }
     }
 
@@ -304,40 +311,12 @@ impl<'a> ThreadShare<'a> {
         )
     }
 
-    /// Returns the rewards of fast-path steps.
-    #[inline]
-    fn rewards(
-        &self,
-        stepped: u8,
-        block_outcome: &BlockOutcome,
-        nav: impl Fn(usize) -> f64,
-        episodes: &mut [LaneEpisode],
-        workspace: &Workspace,
-    ) -> [f64; LANES] {
-        let scheme = self.settings.reward;
-        match scheme {
-            Reward::Simple => block_outcome.rewards,
-            // The values of lanes that were not stepped are ignored.
-            Reward::Log => reward::logs(&block_outcome.rewards, workspace),
-            _ => {
-                let mut rewards = [0.0; LANES];
-                for (k, episode) in episodes.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
-                    let turnover = block_outcome.turnovers.map_or(0.0, |turnovers| turnovers[k]);
-                    let reward = block_outcome.rewards[k];
-                    let reward_inputs = RewardInputs { nav: nav(k), reward, turnover };
-                    rewards[k] = scheme.of_inputs(reward_inputs, &mut episode.memory);
-                }
-                rewards
-            }
-        }
-    }
-
     /// Trades a lane to `orders`, or resets it.
     ///
     /// It resets a lane with an ended episode in the mode with reset on the next step.
     #[inline]
     fn step_one(
-        &self,
+        &mut self,
         lane: &mut SteppedLane<'_>,
         orders: &mut [f64],
         workspace: &mut Workspace,
@@ -349,12 +328,13 @@ impl<'a> ThreadShare<'a> {
                 return Err(refuse(StepError::EpisodeOver));
             }
             self.begin(lane);
+            self.record(lane.i, StepFigures::default());
             return Ok(LaneOutcome { reset: true, ..LaneOutcome::default() });
         }
         hold_within(self.settings.no_trade_band, |symbol| lane.book.weight(symbol), orders);
         let rules = &self.rules[lane.group.rules(lane.place)];
         let stepped = step_once(market.data(), rules, lane.book, orders, workspace).map_err(refuse)?;
-        let reward = self.settings.reward.of(&stepped, &mut lane.episode.memory);
+        let reward = self.reward_alone(&stepped, lane);
         Ok(lane.group.close(lane.place, lane.book.bar(), reward, stepped.terminated))
     }
 

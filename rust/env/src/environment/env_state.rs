@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use openoutcry_engine::{Book, Dataset, Rules, Window};
 
-use crate::episode::reward::RewardState;
+use crate::episode::reward_state::RewardState;
 
 /// A checkpoint. An environment resumed from it gives the same bits.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ use openoutcry_engine::{
 use crate::environment::env_state::{State, is_same};
 use crate::environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
 use crate::episode::reward::Shaping;
+use crate::episode::reward_state::StepFigures;
 use crate::episode::single_episode::{Episode, check_lookback, printed_closes};
 
 /// An environment: a market that is stepped one decision per bar.
@@ -150,6 +151,14 @@ impl TradingEnv {
     pub fn act(&mut self, weights: &[f64], hold: Option<&[bool]>) -> Result<(Stepped, f64), StepError> {
         check_finite(weights)?;
         self.episode.act(&self.data, weights, hold, &self.shaping)
+    }
+
+    /// Returns the figures of the last step of [`TradingEnv::act`].
+    ///
+    /// Only an environment with [`crate::Reward::Return`] keeps them.
+    #[must_use]
+    pub fn figures(&self) -> StepFigures {
+        self.episode.memory.figures
     }
 
     /// Restarts the window and appends its first observation as canonical JSON.

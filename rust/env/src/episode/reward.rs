@@ -1,23 +1,37 @@
-//! Reward schemes: pure functions of a step.
+//! Reward schemes: functions of a step and of the state of its episode.
 //!
 //! They shape training only. Scores do not use them.
 
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{RewardInputs, Stepped, Workspace, log_returns};
 
+use crate::episode::reward_state::RewardState;
+use crate::episode::reward_terms::{
+    RUIN, RewardTerms, deepening, differential_sharpe, is_near_ruin, log_of_nav, log_reward, take_back,
+};
+
 /// A reward scheme.
+///
+/// Except for [`Reward::Return`], the sum of an episode that ends in ruin is below that of cash, which is 0. An episode
+/// that ends otherwise is rewarded as if it went on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reward {
-    /// Simple return of NAV from close to close.
+    /// Simple return of NAV from close to close, the reward of the contract.
+    ///
+    /// The batch keeps the [`crate::StepFigures`] of its steps, for a reward that the caller computes.
     #[default]
+    Return,
+    /// Simple return of NAV; at ruin, -1 less what the episode has gained.
     Simple,
     /// Log return of NAV.
     ///
-    /// The reward of a ruin is `ln(1e-8)`, because minus infinity is useless to a learner.
+    /// Its sum is the logarithm of the final NAV, or of 1e-8 if that is larger: minus infinity is useless to a learner.
     Log,
-    /// Change of an exponentially weighted Sharpe ratio.
+    /// Return over its exponentially weighted volatility.
     ///
-    /// Source: Moody and Saffell (2001), eq. 12.
+    /// At ruin, less what the episode has gained.
+    ///
+    /// Source: Moody and Saffell (2001), eq. 12, at a mean of 0.
     DifferentialSharpe {
         /// Weight of the newest return, in (0, 1).
         rate: f64,
@@ -34,6 +48,8 @@ pub enum Reward {
         /// Weight of the turnover, at least 0.
         penalty: f64,
     },
+    /// Weighted sum of terms.
+    Sum(RewardTerms),
 }
 
 /// Differences of the steps of a learner from those of an agent.
@@ -43,24 +59,6 @@ pub struct Shaping {
     pub reward: Reward,
     /// Smallest change of a weight that is traded; 0 for all.
     pub no_trade_band: f64,
-}
-
-/// The smallest growth factor of NAV that a log reward distinguishes from ruin.
-const RUIN: f64 = 1e-8;
-
-/// The state of a reward scheme within an episode.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RewardState {
-    mean: f64,
-    square: f64,
-    peak: f64,
-    drawdown: f64,
-}
-
-impl Default for RewardState {
-    fn default() -> Self {
-        Self { mean: 0.0, square: 0.0, peak: 1.0, drawdown: 0.0 }
-    }
 }
 
 impl Reward {
@@ -82,51 +80,80 @@ impl Reward {
         })
     }
 
+    /// Returns whether the reward depends on turnover.
+    #[inline]
+    pub(crate) fn uses_turnover(&self) -> bool {
+        match self {
+            Self::Turnover { .. } | Self::Return => true,
+            Self::Sum(terms) => terms.turnover_penalty > 0.0,
+            _ => false,
+        }
+    }
+
     /// Returns the reward of a step, given the state of the episode.
     #[must_use]
-    pub fn of(&self, stepped: &Stepped, memory: &mut RewardState) -> f64 {
-        self.of_inputs(stepped.reward_inputs(), memory)
+    pub fn of(&self, stepped: &Stepped, state: &mut RewardState) -> f64 {
+        self.of_inputs(stepped.reward_inputs(), state)
     }
 
     /// Returns the reward of the inputs of a step, given the state of the episode.
     #[must_use]
     #[inline]
-    pub fn of_inputs(&self, reward_inputs: RewardInputs, memory: &mut RewardState) -> f64 {
-        match *self {
-            Self::Simple => reward_inputs.reward,
-            Self::Log => libm::log((1.0 + reward_inputs.reward).max(RUIN)),
-            Self::DifferentialSharpe { rate } => differential_sharpe(reward_inputs.reward, rate, memory),
-            Self::Drawdown { penalty } => {
-                memory.peak = memory.peak.max(reward_inputs.nav);
-                let drawdown = 1.0 - reward_inputs.nav / memory.peak;
-                let deepening = (drawdown - memory.drawdown).max(0.0);
-                memory.drawdown = drawdown;
-                reward_inputs.reward - penalty * deepening
-            }
-            Self::Turnover { penalty } => reward_inputs.reward - penalty * reward_inputs.turnover,
+    pub fn of_inputs(&self, inputs: RewardInputs, state: &mut RewardState) -> f64 {
+        let reward = match *self {
+            Self::Simple => inputs.reward,
+            Self::Log => return log_reward(inputs, &mut state.log_paid),
+            Self::DifferentialSharpe { rate } => differential_sharpe(inputs.reward, rate, state),
+            Self::Drawdown { penalty } => inputs.reward - penalty * deepening(inputs.nav, state),
+            Self::Turnover { penalty } => inputs.reward - penalty * inputs.turnover,
+            Self::Sum(terms) => return terms.of(inputs, state),
+            Self::Return => return state.record(inputs).return_,
+        };
+        take_back(reward, inputs.nav, &mut state.paid)
+    }
+}
+
+/// Sums of the rewards of eight lanes in their episodes.
+///
+/// Kept apart from the states of the lanes for the schemes that need no other state.
+pub(crate) type PaidBlock = [f64; LANES];
+
+/// Adds eight rewards of [`Reward::Simple`] to the sums of the lanes of `stepped`.
+///
+/// None of them is ruined.
+#[inline]
+pub(crate) fn add_simple(returns: &[f64; LANES], stepped: u8, paid: &mut PaidBlock) {
+    if stepped == u8::MAX {
+        for (paid, reward) in paid.iter_mut().zip(returns) {
+            *paid += reward;
         }
+        return;
+    }
+    for (k, (paid, reward)) in paid.iter_mut().zip(returns).enumerate() {
+        *paid += if stepped >> k & 1 == 1 { *reward } else { 0.0 };
     }
 }
 
 /// Returns eight rewards of [`Reward::Log`], to the bit.
-#[inline]
-pub(crate) fn logs(returns: &[f64; LANES], workspace: &Workspace) -> [f64; LANES] {
-    log_returns(returns, RUIN, workspace)
-}
-
-/// Returns the derivative of the Sharpe ratio with respect to the rate.
 ///
-/// It is 0 while the variance is 0.
-fn differential_sharpe(return_: f64, rate: f64, memory: &mut RewardState) -> f64 {
-    let (mean, square) = (memory.mean, memory.square);
-    let (mean_change, square_change) = (return_ - mean, return_ * return_ - square);
-    memory.mean = mean + rate * mean_change;
-    memory.square = square + rate * square_change;
-    let variance = square - mean * mean;
-    if variance <= 0.0 {
-        return 0.0;
+/// Adds those of the lanes of `stepped` to their sums; the others are undefined. `nav` returns the NAV of a lane.
+#[inline]
+pub(crate) fn logs(
+    returns: &[f64; LANES],
+    stepped: u8,
+    nav: impl Fn(usize) -> f64,
+    paid: &mut PaidBlock,
+    workspace: &Workspace,
+) -> [f64; LANES] {
+    let mut rewards = log_returns(returns, RUIN, workspace);
+    let near = std::array::from_fn::<_, LANES, _>(|k| is_near_ruin(rewards[k], paid[k]));
+    if near.iter().fold(false, |any, near| any | near) {
+        for k in (0..LANES).filter(|k| near[*k] && stepped >> k & 1 == 1) {
+            rewards[k] = log_of_nav(nav(k)) - paid[k];
+        }
     }
-    (square * mean_change - 0.5 * mean * square_change) / (variance * variance.sqrt())
+    add_simple(&rewards, stepped, paid);
+    rewards
 }
 
 #[cfg(test)]
@@ -139,7 +166,9 @@ mod tests {
     fn check(returns: [f64; LANES]) {
         let alone =
             returns.map(|reward| Reward::Log.of_inputs(reward_inputs(reward), &mut RewardState::default()).to_bits());
-        assert_eq!(logs(&returns, &Workspace::new(1, Detail::Money)).map(f64::to_bits), alone, "{returns:?}");
+        let (mut paid, workspace) = ([0.0; LANES], Workspace::new(1, Detail::Money));
+        let together = logs(&returns, u8::MAX, |_| 1.0, &mut paid, &workspace);
+        assert_eq!(together.map(f64::to_bits), alone, "{returns:?}");
     }
 
     fn reward_inputs(reward: f64) -> RewardInputs {

@@ -3,7 +3,8 @@ use openoutcry_engine::{
     Book, ConfigError, Dataset, Detail, Event, Rules, StepError, Stepped, Window, Workspace, step_once,
 };
 
-use crate::episode::reward::{RewardState, Shaping};
+use crate::episode::reward::Shaping;
+use crate::episode::reward_state::RewardState;
 
 /// Returns `lookback` if it is at least 1.
 pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {

@@ -70,7 +70,7 @@ proptest! {
         let mut sliding_arrays = SlidingPair::new(&batch);
         let mut rewards = vec![0.0; N_LANES];
         let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
-        let mut playing = [true; N_LANES];
+        let (mut playing, mut paid) = ([true; N_LANES], [0.0_f64; N_LANES]);
         for (k, bar) in bars.clone().enumerate() {
             let asked: Vec<f64> = (0..N_LANES).flat_map(|lane| orders(&case, lane, bar)).collect();
             let hold: Vec<bool> = asked.iter().map(|weight| weight.is_nan()).collect();
@@ -89,7 +89,10 @@ proptest! {
             for lane in (0..N_LANES).filter(|lane| playing[*lane]) {
                 let (before, after) = (runs[lane].nav[k], runs[lane].nav[k + 1]);
                 prop_assert_eq!(batch.nav(lane).to_bits(), after.to_bits(), "lane {} bar {}", lane, bar);
-                prop_assert_eq!(rewards[lane].to_bits(), (after / before - 1.0).to_bits());
+                // A ruin takes back what the episode has gained.
+                let gained = if after == 0.0 { paid[lane].max(0.0) } else { 0.0 };
+                prop_assert_eq!(rewards[lane].to_bits(), (after / before - 1.0 - gained).to_bits());
+                paid[lane] += rewards[lane];
                 prop_assert_eq!(flags[0][lane], runs[lane].terminated_at == Some(k));
                 prop_assert_eq!(flags[1][lane], bar + 2 == window(&case).end);
             }

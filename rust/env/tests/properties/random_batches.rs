@@ -138,7 +138,7 @@ impl Draw {
         let settings = Settings {
             windows: windows.collect(),
             autoreset: self.autoreset,
-            reward: Reward::Simple,
+            reward: Reward::Return,
             lookback: self.lookback,
             no_trade_band: 0.0,
             max_episode_steps: self.max_episode_steps,

@@ -5,6 +5,7 @@ export interface SymbolView {
   symbol: string;
   /** Oldest first; the last one is the mark. */
   close_history: number[];
+  features?: Record<string, number>;
   fundamentals?: Record<string, number>;
   news?: string[];
 }
@@ -22,6 +23,8 @@ export interface MarketObservation {
   /** In units of the NAV at the start, which is 1. */
   cash: number;
   symbols: SymbolView[];
+  /** Features of the market. */
+  features?: Record<string, number>;
   portfolio: Position[];
 }
 
@@ -124,6 +127,8 @@ export interface Columns {
   periods_per_year?: number;
   fundamentals?: { symbol: string; available_at: string; name: string; value: number }[];
   news?: { symbol: string; available_at: string; headline: string }[];
+  /** Known at the close of their bar; one row per bar, or one number per bar of a feature of the market. */
+  features?: { name: string; values: Table | number[] }[];
 }
 
 /** One row per bar, one number per symbol. */

@@ -38,8 +38,8 @@ export class Dataset {
   /** Returns the market of columns, with every value as given: a bar of volume 0 cannot be traded. */
   static fromColumns(columns: Columns, options: { name?: string } = {}): Dataset {
     const { name } = members("options", options, ["name"]);
-    const { fundamentals = [], news = [] } = object("columns", columns);
-    for (const [part, rows] of Object.entries({ fundamentals, news })) {
+    const { fundamentals = [], news = [], features = [] } = object("columns", columns);
+    for (const [part, rows] of Object.entries({ fundamentals, news, features })) {
       for (const row of list<object>(`columns.${part}`, rows)) object(`columns.${part}`, row);
     }
     const made = new Dataset(native.Dataset.from_columns(json("columns", columns, true)));

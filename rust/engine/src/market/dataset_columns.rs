@@ -1,0 +1,52 @@
+//! The tables of a dataset, read back as columns.
+
+use crate::market::columns::Columns;
+use crate::market::corporate_actions::ActionTable;
+use crate::market::dataset::Dataset;
+use crate::market::grid::Grid;
+
+impl Dataset {
+    /// Returns one column, time-major, if the dataset has it.
+    ///
+    /// A missing value is NaN. Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or
+    /// 0), `delistings`.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let cells = |get: &dyn Fn(usize, usize) -> f64| {
+            (0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| get(bar, i))).collect()
+        };
+        let dense = |table: &Grid| table.values(self.n_symbols());
+        let rare = |table: &ActionTable| cells(&|bar, i| table.get(bar, i));
+        match name {
+            "close" => Some(dense(&self.tables.close)),
+            "open" => self.tables.open.as_ref().map(dense),
+            "high" => self.tables.high.as_ref().map(dense),
+            "low" => self.tables.low.as_ref().map(dense),
+            "volume" => self.tables.volume.as_ref().map(dense),
+            "dividends" => self.tables.dividends.as_ref().map(rare),
+            "splits" => self.tables.splits.as_ref().map(rare),
+            "tradable" => self.tables.tradable.as_ref().map(rare),
+            "delistings" => self.tables.delistings.as_ref().map(rare),
+            _ => None,
+        }
+    }
+
+    /// Returns the tables as columns.
+    pub(crate) fn columns(&self) -> Columns {
+        Columns {
+            dates: self.dates.clone(),
+            symbols: self.symbols.clone(),
+            close: self.column("close").unwrap_or_default(),
+            open: self.column("open"),
+            high: self.column("high"),
+            low: self.column("low"),
+            volume: self.column("volume"),
+            dividends: self.column("dividends"),
+            splits: self.column("splits"),
+            delistings: self.column("delistings"),
+            tradable: self.column("tradable").map(|table| table.into_iter().map(|allowed| allowed != 0.0).collect()),
+            periods_per_year: self.periods_per_year,
+            ..Columns::default()
+        }
+    }
+}

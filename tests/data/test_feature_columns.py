@@ -1,0 +1,169 @@
+"""Test feature columns: shapes, the time at which values are known, missing values, functions and copies of markets."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import openoutcry as oo
+from openoutcry.data.feature_columns import Feature
+from openoutcry.data.snapshots import snapshot_files
+
+N_BARS, SYMBOLS = 60, ["A", "B", "C"]
+DATES = np.datetime_as_string(np.datetime64("2020-01-01") + np.arange(N_BARS)).tolist()
+
+
+def market(close: Any = None, **columns: Any) -> oo.Dataset:
+    draw = np.random.default_rng(7)
+    prices = 100 * np.cumprod(1 + 0.01 * draw.normal(size=(N_BARS, 3)), axis=0) if close is None else close
+    return oo.Dataset.from_arrays(DATES, SYMBOLS, prices, **columns)
+
+
+def values(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(1).normal(size=shape)
+
+
+def test_features_are_in_bytes_and_fingerprints() -> None:
+    with_one = market(features={"rsi": values(N_BARS, 3), "vix": values(N_BARS)})
+    assert oo.Dataset.from_bytes(with_one.to_bytes()) == with_one
+    assert pickle.loads(pickle.dumps(with_one)) == with_one
+    assert with_one.fingerprint != market().fingerprint
+    assert with_one.fingerprint != market(features={"rsi": values(N_BARS, 3)}).fingerprint
+    np.testing.assert_array_equal(with_one.features["rsi"].values, values(N_BARS, 3))
+    np.testing.assert_array_equal(with_one.features["vix"].values, values(N_BARS))
+    assert not with_one.features["rsi"].values.flags.writeable
+
+
+def test_an_observation_names_the_features_of_its_bar() -> None:
+    found = market(features={"rsi": values(N_BARS, 3), "vix": values(N_BARS)})
+    shown: list[dict[str, Any]] = []
+
+    def watch(observation: dict[str, Any]) -> dict[str, Any]:
+        shown.append(observation)
+        return {"orders": []}
+
+    oo.run_backtest(found, watch, (20, 40))
+    for bar, observation in enumerate(shown, 20):
+        assert observation["features"] == {"vix": values(N_BARS)[bar]}
+        of_symbols = {each["symbol"]: each["features"]["rsi"] for each in observation["symbols"]}
+        assert of_symbols == dict(zip(SYMBOLS, values(N_BARS, 3)[bar], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("features", "wanted"),
+    [
+        ({"x": values(N_BARS, 2)}, r"shape_mismatch: feature 'x' must be numbers of shape \(60, 3\)"),
+        ({"x": values(N_BARS - 1)}, "shape_mismatch: feature 'x' must be numbers"),
+        ({"x": np.full((N_BARS, 3), "a")}, "shape_mismatch: feature 'x' must be numbers"),
+        ({"close": values(N_BARS)}, "value_invalid: the name of a feature must be unique and no column of prices"),
+        ({"": values(N_BARS)}, "value_invalid: the name of a feature must be text"),
+        ({"x": np.full(N_BARS, np.inf)}, r"value_invalid: feature \"x\" at row 0 \(2020-01-01\) must be a finite"),
+        ({"x": Feature(values(N_BARS), missing="mean")}, "argument_invalid: `missing` of feature 'x'"),
+        ({"x": Feature(values(N_BARS), lag=1, known_at=DATES)}, "argument_invalid: feature 'x' must have `lag` or"),
+        ({"x": Feature(values(N_BARS), known_at=DATES[1:])}, "date_invalid: `known_at` of feature 'x'"),
+        ([values(N_BARS)], "argument_invalid: `features` must be a mapping"),
+    ],
+)
+def test_invalid_features_are_refused(features: Any, wanted: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=wanted):
+        market(features=features)
+
+
+def test_a_missing_value_needs_a_rule() -> None:
+    given_values = values(N_BARS)
+    given_values[[0, 5]] = np.nan
+    with pytest.raises(oo.OpenOutcryError, match=r'missing="forward" or missing=0\.0'):
+        market(features={"x": given_values})
+    forward = market(features={"x": Feature(given_values, missing="forward")}).features["x"].values
+    assert (forward[0], forward[5]) == (0.0, given_values[4])
+    assert market(features={"x": Feature(given_values, missing=-9.0)}).features["x"].values[5] == -9.0
+
+
+def test_values_of_an_unlisted_symbol_need_no_rule_and_are_not_kept() -> None:
+    close = 100 + values(N_BARS, 3)
+    close[:10, 1] = np.nan
+    given_values = values(N_BARS, 3)
+    given_values[:10, 1] = np.nan
+    found = market(close, features={"x": given_values})
+    assert found == market(close, features={"x": np.where(np.isnan(given_values), 5.0, given_values)})
+    assert np.isnan(found.features["x"].values[:10, 1]).all()
+
+
+@given(lag=st.integers(1, 20))
+def test_a_lag_shows_a_value_so_many_bars_later(lag: int) -> None:
+    found = market(features={"x": Feature(values(N_BARS, 3), lag=lag, missing=0.0)}).features["x"].values
+    np.testing.assert_array_equal(found[lag:], values(N_BARS, 3)[:-lag])
+    assert not found[:lag].any()
+
+
+def test_a_row_is_seen_from_the_first_bar_at_or_after_its_time() -> None:
+    times = [*DATES[1:], "2021-01-01"]
+    times[4] = DATES[30]
+    found = market(features={"x": Feature(values(N_BARS), known_at=times, missing=0.0)}).features["x"].values
+    assert found[0] == 0.0
+    np.testing.assert_array_equal(found[1:4], values(N_BARS)[:3])
+    # Row 4 is late, so that row 3 is seen for one more bar.
+    assert found[5] == values(N_BARS)[3]
+    assert found[6] == values(N_BARS)[5]
+
+
+def test_a_frame_is_aligned_by_its_columns_and_its_index() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(values(N_BARS, 3), index=pandas.to_datetime(DATES), columns=SYMBOLS)
+    assert market(features={"x": frame}) == market(features={"x": values(N_BARS, 3)})
+    with pytest.raises(oo.OpenOutcryError, match="columns must be A, B, C; received C, B, A"):
+        market(features={"x": frame[["C", "B", "A"]]})
+    with pytest.raises(oo.OpenOutcryError, match="index of `feature 'x'` must be `dates`"):
+        market(features={"x": frame[::-1]})
+
+
+def momentum(found: oo.Dataset) -> np.ndarray[Any, Any]:
+    past = np.full(found.close.shape, np.nan)
+    past[5:] = found.close[5:] / found.close[:-5] - 1
+    return past
+
+
+def test_a_function_of_past_bars_is_a_feature() -> None:
+    found = market().with_features(momentum, missing="forward")
+    np.testing.assert_array_equal(found.features["momentum"].values[5:], momentum(market())[5:])
+    both = found.with_features({"vix": values(N_BARS), "again": momentum}, missing=0.0)
+    assert list(both.features) == ["momentum", "vix", "again"]
+    with pytest.raises(oo.OpenOutcryError, match="must be new; received 'vix'"):
+        both.with_features({"vix": values(N_BARS)})
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        lambda found: np.vstack([found.close[1:], found.close[-1:]]),
+        lambda found: found.close - found.close.mean(axis=0),
+        lambda found: found.close / found.close.max(axis=0),
+        lambda found: found.close[::-1],
+        lambda found: np.vstack([found.close[3:], np.zeros((3, 3))]),
+    ],
+    ids=["next close", "mean of all", "highest of all", "reversed", "three bars ahead"],
+)
+def test_a_function_that_reads_later_bars_is_named(leak: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="feature 'planted' must be computed from bars up to its own"):
+        market().with_features({"planted": leak})
+
+
+def test_parts_of_a_market_keep_its_features(tmp_path: Path) -> None:
+    found = market(features={"rsi": values(N_BARS, 3), "vix": values(N_BARS)})
+    np.testing.assert_array_equal(found.select(["C"]).features["rsi"].values[:, 0], values(N_BARS, 3)[:, 2])
+    np.testing.assert_array_equal(found.between(10, 30).features["rsi"].values, values(N_BARS, 3)[10:30])
+    np.testing.assert_array_equal(found.head(9).features["vix"].values, values(N_BARS)[:9])
+    weekly = found.resample("1w")
+    lasts = [DATES.index(date) for date in weekly.dates]
+    np.testing.assert_array_equal(weekly.features["rsi"].values, values(N_BARS, 3)[lasts])
+    path = snapshot_files.freeze(found, tmp_path, "a test")
+    assert snapshot_files.load(path) == found
+    masked = found.masked(3)
+    assert not masked.features
+    assert any("2 features left out" in notice for notice in masked.notices)
