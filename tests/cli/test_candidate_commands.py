@@ -55,6 +55,11 @@ class Last(Strategy):
 """
 
 
+@pytest.fixture(autouse=True)
+def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENOUTCRY_LEDGER", str(tmp_path / "ledger"))
+
+
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     path = tmp_path / "suite.json"
@@ -95,6 +100,8 @@ def test_the_leak_check_takes_a_strategy_and_a_candidate(tmp_path: Path) -> None
         make = load_target(name)
         assert guess_kind(make, [source_of(frame)]) == "agent"
         assert check(make, frame, kind="agent", name=name, n_cuts=3).is_clean
+    with pytest.raises(oo.OpenOutcryError, match="received the baseline 'momentum'; hint: `momentum:`, the strategy"):
+        load_target("momentum")
     with pytest.raises(oo.OpenOutcryError, match="received code"):
         load_target(str(candidate(tmp_path, source=LAST)))
 

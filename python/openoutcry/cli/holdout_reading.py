@@ -16,9 +16,9 @@ from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.cli.selected_agent import SelectedAgent
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.ledger import Ledger, Market, default_folder, strategy_id
+from openoutcry.ledger import Ledger, Market, default_folder
 from openoutcry.ledger.holdout_exposure import Opening, ResearchedTrial
-from openoutcry.ledger.strategy_identity import full_definition
+from openoutcry.ledger.strategy_identity import is_same_strategy
 
 _NO_TEST = "its result is no test on unseen days"
 _SHOWN = 8
@@ -123,10 +123,7 @@ def _unknown_reading(
 def _check_unedited(agent: SelectedAgent, candidate: CandidateFile, trial: ResearchedTrial) -> None:
     """Refuse a candidate that the ledger knows otherwise."""
     session = candidate.session[:_SHOWN]
-    recorded, own = full_definition(json.loads(trial.strategy)), full_definition(agent.definition)
-    # Code is tuned in each fold: the file has the last parameters, the trial the proposed ones.
-    is_same = recorded["code"] == own.get("code") if "code" in recorded else strategy_id(recorded) == strategy_id(own)
-    if not is_same:
+    if not is_same_strategy(json.loads(trial.strategy), agent.definition):
         wanted = f"a candidate of session {session} must have the strategy that the ledger records for its trial"
         hint = "restore the file" + ("" if agent.is_code else f", or use `--agent {agent.text_of_strategy}`")
         raise refusal("argument_invalid", f"{wanted}; received an edited one, {agent.name}; hint: {hint}")

@@ -15,7 +15,7 @@ from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.ledger_entry import LedgerRun
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.queries import families_of
-from openoutcry.ledger.strategy_identity import full_definition, strategy_id
+from openoutcry.ledger.strategy_identity import code_of, full_definition, strategy_id
 
 _SHA = re.compile("[0-9a-f]{64}")
 # Openings that a run names; more of them change nothing.
@@ -138,10 +138,9 @@ def trial_of(base: sqlite3.Connection, session: str, trial: str, market: Market)
 def _is_researched(base: sqlite3.Connection, market: Market, strategy: Mapping[str, Any]) -> bool:
     """Return whether research has tried a strategy on the family or the kin of a market."""
     families, kin = families_of(base, market)
-    code = strategy.get("code")
-    # Canonical JSON starts with the code. Both values are hexadecimal.
-    is_code = isinstance(code, str) and _SHA.fullmatch(code) is not None
-    same = f'canonical_json GLOB \'{{"code":"{code}"*\'' if is_code else f"sha256 = '{_id_of(strategy)}'"
+    code = code_of(strategy)
+    # Both values are hexadecimal.
+    same = f"sha256 = '{_id_of(strategy)}'" if code is None else f'canonical_json GLOB \'*"{code[0]}":"{code[1]}"*\''
     query = (
         f"SELECT 1 FROM strategies JOIN runs ON runs.strategy = strategies.id AND runs.kind != 'run'"
         f" JOIN markets ON markets.id = runs.market WHERE {same} AND markets.family IN (?) LIMIT 1"
