@@ -23,6 +23,7 @@ _SHA = re.compile("[0-9a-f]{64}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+ -]{0,40}")
 _OBJECTS = ("params", "market", "provenance")
 _LARGEST, _SHOWN = 1e300, 16
+_HINT = "hint: use the file as research wrote it"
 
 
 def digest_of_fields(content: Mapping[str, Any]) -> str:
@@ -31,7 +32,11 @@ def digest_of_fields(content: Mapping[str, Any]) -> str:
     The layout of the file does not matter.
     """
     fields = {name: value for name, value in content.items() if name != DIGEST}
-    return sha256(native.canonicalize(json.dumps(fields)).encode()).hexdigest()
+    try:
+        return sha256(native.canonicalize(json.dumps(fields)).encode()).hexdigest()
+    except (native.OpenOutcryError, ValueError, RecursionError) as error:
+        wanted = "a candidate must be a JSON object of finite numbers, without deep nesting"
+        raise refusal("argument_invalid", f"{wanted}; received one with another value: {error}") from error
 
 
 def checked_digest(content: Any) -> str:
@@ -73,6 +78,10 @@ def _check_fields(content: Any) -> None:
     for field, checks, required in _NESTED:
         _check_known(f"`{field}` of a candidate", content[field], checks)
         _check_each(f"{field}.", content[field], checks, required)
+    held, last = content.get("holdout"), content["market"]["last"]
+    if held is not None and held[0] <= last:
+        wanted = f"`holdout` of a candidate must be after its research, {last}"
+        raise refusal("argument_invalid", f"{wanted}; received {' .. '.join(held)}")
     for name, value in content["params"].items():
         if not (isinstance(value, (str, bool)) or _is_number(value)):
             wanted = "params of a candidate must be texts, numbers or bools"
@@ -98,8 +107,7 @@ def _check_each(
 ) -> None:
     for name in required:
         if name not in fields:
-            hint = "hint: use the file as research wrote it"
-            raise refusal("argument_invalid", f"a candidate must have `{prefix}{name}`; received none; {hint}")
+            raise refusal("argument_invalid", f"a candidate must have `{prefix}{name}`; received none; {_HINT}")
     for name, value in fields.items():
         wanted, is_valid = checks[name]
         if not is_valid(value):
@@ -119,7 +127,8 @@ def _check_rules(field: str, rules: Any, kind: type[native.CostModel] | type[nat
         is_default = value is None and defaults[name] is None
         if not (is_default or (isinstance(value, bool) if is_flag else _is_number(value))):
             wanted = f"`{field}.{name}` of a candidate must be {'true or false' if is_flag else 'a finite number'}"
-            raise refusal("argument_invalid", f"{wanted}; received {shown(value)}")
+            hint = f"hint: omit it for the default, {defaults[name]}"
+            raise refusal("argument_invalid", f"{wanted}; received {shown(value)}; {hint}")
     kind(**rules)
 
 
@@ -171,7 +180,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "status": ("`candidate`", lambda value: value == "candidate"),
     "strategy": _TEXT,
     "params": _OBJECT,
-    "source": ("the Python source of its strategy; omit it for a library strategy", _is_text),
+    "source": ("the Python source of its strategy, and absent for a library strategy", _is_text),
     "isolation": _TEXT,
     "rationale": _STATED,
     "market": _OBJECT,
