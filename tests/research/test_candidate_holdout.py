@@ -242,11 +242,20 @@ def test_code_is_recognized_under_other_parameters_and_names(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("agent", ["momentum", TEXT, "found.json", "edited.json"])
-@pytest.mark.parametrize("option", ["--ledger-dir", "--output-dir"])
-def test_a_folder_without_a_ledger_is_refused_for_every_agent(folder: Path, run: Any, agent: str, option: str) -> None:
+def test_a_folder_of_a_ledger_has_an_effect_or_is_refused_for_every_agent(folder: Path, run: Any, agent: str) -> None:
+    """`--ledger-dir` means that ledger, as in `research`, whatever the file of the agent says."""
     edited(folder, without=("digest", "holdout"))
-    done = run("--agent", agent, option, "x", code=2)
-    assert f"`{option}` requires `--ledger`; received `{option}` without it; hint: add `--ledger`" in done.stderr
-    done = run("--agent", agent, option, "x", "--no-ledger", code=2)
-    assert f"received `{option}` with `--no-ledger`; hint: omit one of the two" in done.stderr
-    assert not (folder / "x").exists()
+    short = ("--agent", agent, "--window", "80:200")
+    run(*short, "--ledger-dir", "x")
+    assert len(Ledger(folder / "x").list(RunFilter())) == 1
+    run(*short, "--ledger-dir", "x", "--output-dir", "y")
+    assert (folder / "y" / "run_ledger.jsonl").exists()
+    refused = run("--agent", agent, "--output-dir", "z", code=2)
+    assert "`--output-dir` requires `--ledger`; received `--output-dir` without it; hint: add" in refused.stderr
+    for option in ("--ledger-dir", "--output-dir"):
+        refused = run("--agent", agent, option, "z", "--no-ledger", code=2)
+        assert f"`{option}` requires " in refused.stderr
+        assert "received `--no-ledger` with it; hint: omit one of the two" in refused.stderr
+    assert not (folder / "z").exists()
+    assert len(Ledger(folder / "x").list(RunFilter())) == 2
+    assert Ledger(folder / "ledger").list(RunFilter(kind="run")) == []

@@ -29,7 +29,7 @@ LEDGER = typer.Option(
 )
 LEDGER_DIR = typer.Option(
     None,
-    help="Folder of the ledger, with `--ledger`; by default `OPENOUTCRY_LEDGER` or your user folder.",
+    help="Record this run in the ledger of this folder; by default `OPENOUTCRY_LEDGER` or your user folder.",
     rich_help_panel=_PANEL,
 )
 OUTPUT_DIR = typer.Option(
@@ -64,13 +64,20 @@ class LedgerOptions(NamedTuple):
     ledger_dir: Path | None = None
     output_dir: Path | None = None
 
+    @property
+    def is_wanted(self) -> bool | None:
+        """Whether a ledger is wanted, which `--ledger-dir` says too; None if nothing is stated."""
+        return True if self.ledger is None and self.ledger_dir is not None else self.ledger
+
     def check(self) -> None:
         """Refuse a folder that has no effect, for every agent alike."""
-        for name, value in (("--ledger-dir", self.ledger_dir), ("--output-dir", self.output_dir)):
-            if value is not None and not self.ledger:
-                received = f"`{name}` with `--no-ledger`" if self.ledger is False else f"`{name}` without it"
-                hint = "hint: add `--ledger`" if self.ledger is None else "hint: omit one of the two"
-                raise refusal("argument_invalid", f"`{name}` requires `--ledger`; received {received}; {hint}")
+        if self.ledger_dir is not None and self.ledger is False:
+            wanted = "`--ledger-dir` requires a ledger"
+            raise refusal("argument_invalid", f"{wanted}; received `--no-ledger` with it; hint: omit one of the two")
+        if self.output_dir is not None and not self.is_wanted:
+            received = "`--no-ledger` with it" if self.ledger is False else "`--output-dir` without it"
+            hint = "hint: omit one of the two" if self.ledger is False else "hint: add `--ledger`"
+            raise refusal("argument_invalid", f"`--output-dir` requires `--ledger`; received {received}; {hint}")
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ def planned_run(agent: SelectedAgent, dataset: Dataset, window: str, options: Le
     options.check()
     start, end = as_window(window).resolve(dataset, agent.lookback)
     dates, strategy, candidate = (dataset.dates[start], dataset.dates[end - 1]), agent.strategy, agent.candidate
-    with consulted_ledger(agent, options.ledger, options.ledger_dir) as ledger:
+    with consulted_ledger(agent, options.is_wanted, options.ledger_dir) as ledger:
         reading = holdout_reading(agent, dataset, dates, ledger)
     metadata = RunMetadata(
         description="" if strategy is None else type(strategy).describe(), holdout_touched=reading.is_read
@@ -159,7 +166,7 @@ def recording(options: LedgerOptions, planned: PlannedRun) -> Iterator[RunRecord
 
     A run that reads the holdout of its candidate is recorded unless the user refuses: later sessions must know of it.
     """
-    is_enabled = planned.metadata.holdout_touched if options.ledger is None else options.ledger
+    is_enabled = planned.metadata.holdout_touched if options.is_wanted is None else options.is_wanted
     if not is_enabled:
         yield RunRecorder(None, None, planned)
         return

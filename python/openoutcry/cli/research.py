@@ -310,7 +310,10 @@ def _open_ledger(is_wanted: bool, folder: Path | None) -> Ledger | None:
     from openoutcry.ledger import Ledger
 
     if not is_wanted and folder is not None:
-        raise refusal("argument_invalid", "`--ledger-dir` requires a ledger; received `--no-ledger` with it")
+        raise refusal(
+            "argument_invalid",
+            "`--ledger-dir` requires a ledger; received `--no-ledger` with it; hint: omit one of the two",
+        )
     return Ledger(folder) if is_wanted else None
 
 
