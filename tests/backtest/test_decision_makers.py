@@ -77,7 +77,7 @@ def test_values_of_a_text_have_the_types_of_their_ranges() -> None:
         ("volatility-target:target=nan", "argument_invalid", "`target` must be a number"),
         ("trnd:fast=3", "unknown_agent", "hint: `trend:fast=3`"),
         ("tred", "unknown_agent", "hint: `trend`"),
-        ("momentm", "unknown_agent", "hint: `momentum`, the baseline, or `momentum:`, the strategy"),
+        ("momentm", "unknown_agent", "hint: `momentum`"),
         ("unheard-of", "unknown_agent", "or a strategy: trend, mean-reversion:, momentum:, volatility-target"),
         ("no-such.json", "unknown_agent", "must be a candidate's file"),
     ],

@@ -6,14 +6,14 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from candidate_sessions import CODE, CONFIG, MARKET, TUNE, market_file, searched
+from candidate_sessions import CODE, CONFIG, MARKET, RISING, TUNE, market_file, searched
 from command_line import typed
+from ledger_runs import ledger_run
 
 import openoutcry as oo
 from openoutcry.backtest.strategies import LIBRARY
@@ -21,6 +21,7 @@ from openoutcry.backtest.strategies.candidate_fields import digest_of_fields
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market, RunFilter, recorder, run_of
+from openoutcry.research.strategy_builder import StrategyBuilder
 from openoutcry.scoring.baseline_board import run_board
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
@@ -226,19 +227,23 @@ def test_python_warns_as_the_command_line_does(folder: Path) -> None:
 
 
 @sandboxed
-def test_code_is_recognized_under_other_parameters_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_is_recognized_under_other_parameters_and_names(folder: Path, run: Any) -> None:
     """Research tunes code in each fold, so its file has other parameters than its trial."""
-    gates = replace(CONFIG.gates, max_probe_changes=None, max_disguise_loss=None)
-    _, _, (path,) = searched(tmp_path, CODE, gates=gates)
-    content = json.loads(path.read_text())
-    renamed = content["source"].replace("Rising", "Renamed").replace("Hold symbols", "Buy symbols")
-    content |= {"strategy": "Renamed", "source": renamed, "params": {"span": 33}, "provenance": {}}
-    path.write_text(json.dumps({name: value for name, value in content.items() if name != "digest"}))
-    monkeypatch.setenv("OPENOUTCRY_LEDGER", str(tmp_path / "ledger"))
-    market = market_file(tmp_path / "renamed.csv", RENAMED.symbols)
-    done = typed("run", "--data", market, "--agent", path, "--allow-code-gen", "--window", f"{HELD[0]}:")
-    assert READS.format("")[:40] in done.stderr, done.stderr
-    assert last_run(tmp_path).notes["holdouts"][0]["window"] == list(HELD)
+    identity, market = StrategyBuilder(CONFIG).check(CODE).identity, Market.of(MARKET)
+    with Ledger(folder / "ledger", session="s2") as ledger:
+        trial = ledger_run(1, strategy=identity, market=market)
+        ledger.add([trial])
+    renamed = RISING.replace("Rising", "Renamed").replace("Hold symbols", "Buy symbols")
+    origin = {"session_id": "s2", "trial": trial.trial}
+    content = {"strategy": "Renamed", "source": renamed, "params": {"span": 33}, "provenance": origin}
+    name = edited(folder, without=("digest", "holdout"), **content)
+    words = "--agent", name, "--allow-code-gen", "--window", f"{HELD[0]}:"
+    done = run(*words, data="renamed.csv")
+    assert READS.format(CandidateFile.read(folder / "found.json").session[:8]) in done.stderr
+    assert "confirmed" not in done.stderr
+    assert last_run(folder).notes["holdouts"][0]["window"] == list(HELD)
+    edited(folder, without=("digest", "holdout"), **content | {"source": renamed.replace(">", "<")})
+    assert "received an edited one, Renamed:span=33" in run(*words, code=2).stderr
 
 
 @pytest.mark.parametrize("agent", ["momentum", TEXT, "found.json", "edited.json"])

@@ -71,7 +71,6 @@ def named_agent(name: str, seed: int = 0) -> NamedAgent:
     wanted = f"an agent must be one of {', '.join(NAMES)}, or a strategy: {', '.join(STRATEGY_NAMES)}"
     similar = similar_name(name)
     hint = "" if similar is None else f"; hint: `{similar}`"
-    hint += f", the baseline, or `{similar}:`, the strategy" if similar in NAMES and similar in LIBRARY else ""
     raise refusal("unknown_agent", f"{wanted}; received {shown(name)}{hint}")
 
 
