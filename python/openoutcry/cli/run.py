@@ -299,6 +299,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
     recorded = recorder.recorded
     if as_json:
         more: dict[str, object] = {"strategy": recorder.planned.strategy} | dict(recorder.planned.metadata.notes)
+        more["reads_holdout"] = recorder.planned.metadata.holdout_touched
         if recorded is not None:
             more |= {"run_id": recorded.run_id, "family_trials": recorded.n_trials}
         echo_json(_as_json(done) | more)
