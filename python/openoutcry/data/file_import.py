@@ -27,6 +27,7 @@ from openoutcry.data import (
     suspicious_prices,
 )
 from openoutcry.data.feature_columns import Feature, native_features
+from openoutcry.data.feature_foresight import foresight_notices
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.dividend_checks import check_dividends
@@ -376,7 +377,7 @@ def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptio
             values | {"periods_per_year": implied if periods_per_year is None else periods_per_year}
         )
     stated = columns.periods_notices(core, periods_per_year, implied, options.calendar)
-    return Imported(core, (*notices, *stated), described)
+    return Imported(core, (*notices, *stated, *foresight_notices(core)), described)
 
 
 def _on_ends(
