@@ -296,11 +296,8 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
     values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols}
     values |= found.tables | {"periods_per_year": _while_reading(periods_per_year, options)}
     if found.features and (options.axis or options.calendar):
-        name = "axis" if options.axis else "calendar"
-        raise refusal(
-            "argument_invalid",
-            f"`{name}` must be left out with features, which have the bars of the file; received both",
-        )
+        wanted = f"`{'axis' if options.axis else 'calendar'}` must be left out with features"
+        raise refusal("argument_invalid", f"{wanted}, which have the bars of the file; received both")
     given = {name: Feature(cells, missing=found.missing[name]) for name, cells in found.features.items()}
     core = columns.native_dataset(values | {"features": partial(native_features, given)})
     return _on_bars(Imported(core, tuple(found.notices), tuple(found.described)), periods_per_year, options)

@@ -108,6 +108,11 @@ impl Market {
         self.columns(scope).count()
     }
 
+    /// Returns the numbers of columns of a symbol, and of the market.
+    pub(crate) fn widths(&self) -> [usize; 2] {
+        [FeatureScope::Symbol, FeatureScope::Market].map(|scope| self.n_columns(scope))
+    }
+
     /// Returns the length of a flat observation.
     #[must_use]
     pub fn flat_len(&self, lookback: usize) -> usize {
