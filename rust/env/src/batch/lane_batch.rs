@@ -67,6 +67,8 @@ impl Batch {
         seed: u64,
     ) -> Result<Self, BatchError> {
         check(&markets, lanes, &settings)?;
+        // Created now: a step takes no memory.
+        let _ = markets.iter().map(|market| market.bars().len()).max();
         let mut kinds: Vec<(usize, Terms)> = Vec::new();
         let mut kind_of = Vec::with_capacity(lanes.len());
         for lane in lanes {
