@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,39 @@ def test_parts_of_a_market_keep_its_features(tmp_path: Path) -> None:
     masked = found.masked(3)
     assert not masked.features
     assert any("2 features left out" in notice for notice in masked.notices)
+
+
+def foresight(found: oo.Dataset) -> list[str]:
+    return [notice for notice in found.notices if "is it known at the close" in notice]
+
+
+@pytest.mark.parametrize(
+    ("leak", "bars"),
+    [
+        (lambda close: np.vstack([close[1:], close[-1:]]), "1 bar"),
+        (lambda close: np.vstack([np.diff(np.log(close), axis=0), np.zeros((1, 3))]), "1 bar"),
+        (lambda close: np.sign(np.vstack([np.diff(close, axis=0), np.zeros((1, 3))])), "1 bar"),
+        (lambda close: np.vstack([close[2:], close[-2:]]) / close, "1 bar|2 bars"),
+    ],
+    ids=["next close", "next return", "next sign", "return of two bars"],
+)
+def test_an_array_that_nearly_is_a_later_return_has_a_caveat_with_its_name(leak: Any, bars: str) -> None:
+    draw = np.random.default_rng(3)
+    close = 100 * np.cumprod(1 + 0.01 * draw.normal(size=(400, 3)), axis=0)
+    dates = np.datetime_as_string(np.datetime64("2018-01-01") + np.arange(400)).tolist()
+    planted = oo.Dataset.from_arrays(dates, SYMBOLS, close, features={"planted": leak(close), "noise": close[:, 0]})
+    (notice,) = foresight(planted)
+    assert re.match(rf"feature 'planted' correlates [+-]\d\.\d\d with the return ({bars}) later", notice)
+    lagged = oo.Dataset.from_arrays(dates, SYMBOLS, close, features={"x": Feature(leak(close), lag=2, missing=0.0)})
+    assert not foresight(lagged)
+
+
+def test_honest_features_of_bundled_markets_have_no_caveat() -> None:
+    for name in ("ecb-fx", "us-treasury"):
+        bundled = oo.data.load(name)
+        honest = {
+            "momentum": momentum,
+            "level": lambda found: found.close,
+            "mean": lambda found: found.close.mean(axis=1),
+        }
+        assert not foresight(bundled.with_features(honest, missing="forward"))

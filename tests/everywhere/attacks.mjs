@@ -209,6 +209,7 @@ function changed(text, roll) {
 const columns = JSON.stringify({
   dates: ["2024-01-02", "2024-01-03", "2024-01-04"], symbols: ["A", "B"], close: [[1, 2], [1.5, null], [2, 3]], volume: [[9, 9], [9, 9], [9, 9]],
   splits: [[1, 1], [2, 1], [1, 1]], news: [{ symbol: "A", available_at: "2024-01-02", headline: "up" }], periods_per_year: 252,
+  features: [{ name: "rsi", values: [[1, 2], [3, null], [5, 6]] }, { name: "vix", values: [1, 2, 3] }],
 });
 const settings = JSON.stringify({ window: { start: 1, end: 30 }, costs: { fee_bps: 1, slippage_jitter: 0.5 }, limits: { max_weight: null }, lookback: 5 });
 const config = JSON.stringify({ gates: { days: 10 }, draws: { replicates: 10 }, trials: { n_trials: 3 }, luck_floor: ["a"], originals: [] });

@@ -25,7 +25,7 @@ def episode(seed: int) -> tuple[Fields, Fields]:
     """Return the inputs of a random episode, and its results in Python."""
     drawn, rng = draw(seed, odd_names=seed % 3 == 0), np.random.default_rng(seed)
     lookback, fill_seed = int(rng.choice([1, 2, 5, 20])), int(rng.integers(2**64, dtype=np.uint64))
-    market = oo.Dataset(drawn.dataset._core, name=f"market {seed}")
+    market = oo.Dataset(_featured(drawn.dataset, rng)._core, name=f"market {seed}")
     run, results = _run(market, drawn, lookback, fill_seed, rng)
     given = {
         "agent_id": f"agent {seed}",
@@ -46,6 +46,14 @@ def episode(seed: int) -> tuple[Fields, Fields]:
     if first is not None and first["ulps"] is not None:
         first["ulps"] = str(first["ulps"])
     return given, results | {"first": first, "n_differences": len(changed.differences)}
+
+
+def _featured(market: oo.Dataset, rng: np.random.Generator) -> oo.Dataset:
+    """Return a market with features of symbols and of the market, in half of all episodes."""
+    if rng.random() < 0.5:
+        return market
+    shape = (market.n_bars, market.n_symbols)
+    return market.with_features({"signal \u00e9": rng.normal(size=shape), "breadth": rng.normal(size=shape[0])})
 
 
 def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.random.Generator) -> tuple[Any, Fields]:

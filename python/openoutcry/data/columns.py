@@ -11,6 +11,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, row_labels, unmasked_array
 from openoutcry.data import bar_counts, market_warnings, suspicious_prices
+from openoutcry.data.feature_foresight import foresight_notices
 from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
 
@@ -285,6 +286,7 @@ def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...
 def with_caveats(core: native.Dataset, stated: float | None, notices: Sequence[str]) -> list[str]:
     """Return the notices of arrays, and those about their values."""
     found = [*periods_notices(core, stated), *split_notices(core), *suspicious_prices.of_arrays(core)]
+    found += foresight_notices(core)
     return [*notices, *(each for each in found if each not in notices)]
 
 

@@ -27,6 +27,7 @@ from openoutcry.data import (
     suspicious_prices,
 )
 from openoutcry.data.feature_columns import Feature, native_features
+from openoutcry.data.feature_foresight import foresight_notices
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.dividend_checks import check_dividends
@@ -295,11 +296,8 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
     values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols}
     values |= found.tables | {"periods_per_year": _while_reading(periods_per_year, options)}
     if found.features and (options.axis or options.calendar):
-        name = "axis" if options.axis else "calendar"
-        raise refusal(
-            "argument_invalid",
-            f"`{name}` must be left out with features, which have the bars of the file; received both",
-        )
+        wanted = f"`{'axis' if options.axis else 'calendar'}` must be left out with features"
+        raise refusal("argument_invalid", f"{wanted}, which have the bars of the file; received both")
     given = {name: Feature(cells, missing=found.missing[name]) for name, cells in found.features.items()}
     core = columns.native_dataset(values | {"features": partial(native_features, given)})
     return _on_bars(Imported(core, tuple(found.notices), tuple(found.described)), periods_per_year, options)
@@ -376,7 +374,7 @@ def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptio
             values | {"periods_per_year": implied if periods_per_year is None else periods_per_year}
         )
     stated = columns.periods_notices(core, periods_per_year, implied, options.calendar)
-    return Imported(core, (*notices, *stated), described)
+    return Imported(core, (*notices, *stated, *foresight_notices(core)), described)
 
 
 def _on_ends(

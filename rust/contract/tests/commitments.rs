@@ -127,6 +127,7 @@ fn the_market_of_the_vectors_has_their_fingerprint_and_bytes() {
         periods_per_year: number(&data["periods_per_year"]),
         fundamentals: data["fundamentals"].as_array().unwrap().iter().map(fundamental).collect(),
         news: data["news"].as_array().unwrap().iter().map(headline).collect(),
+        features: Vec::new(),
         origin: Origin::default(),
         symbols: symbols.clone(),
     })

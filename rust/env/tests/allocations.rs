@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use openoutcry::batch::{
-    Autoreset, Batch, DictArrays, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms,
+    Autoreset, Batch, DictArrays, Market, ObservationArrays, ObservedNames, Outcome, Scale, Settings, SlidingArray,
+    Terms,
 };
-use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, RewardTerms, Window};
+use openoutcry::{CostModel, Dataset, EpisodeWindows, FeatureScope, Limits, Reward, RewardTerms, Window};
 
 struct Counting;
 
@@ -55,6 +56,7 @@ struct OutputMemory {
     cells: [Vec<f64>; 3],
     listed: Vec<i8>,
     history: Vec<f64>,
+    features: Vec<f64>,
     bars: Vec<i64>,
     account: Vec<f32>,
 }
@@ -71,6 +73,7 @@ impl OutputMemory {
             cells: [vec![0.0; cells], vec![0.0; cells], vec![0.0; N_LANES]],
             listed: vec![0; cells],
             history: vec![0.0; cells * LOOKBACK],
+            features: vec![0.0; cells * market.n_columns(FeatureScope::Symbol)],
             bars: vec![0; N_LANES],
             account: vec![0.0; cells + N_LANES],
         }
@@ -92,6 +95,8 @@ impl OutputMemory {
                 positions,
                 cash,
                 history: &mut self.history,
+                features: &mut self.features,
+                market_features: &mut [],
             }),
         }
     }
@@ -152,8 +157,10 @@ fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (us
 // One test: the count of the whole process excludes parallel tests.
 #[test]
 fn a_step_of_a_batch_takes_no_memory() {
-    for n_symbols in [4, 12] {
-        let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"))));
+    for (n_symbols, names) in [(4, vec![]), (12, vec![]), (4, vec!["volume".to_owned(), "open".to_owned()])] {
+        let data = Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"));
+        let observed = ObservedNames { names, scale: Scale::Expanding };
+        let market = Arc::new(Market::observing(data, &observed).expect("columns of the market"));
         for kind in [Kind::Flat, Kind::Sliding, Kind::Dict, Kind::Cursor] {
             for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
                 for (n_threads, streaming_len) in [(1, usize::MAX), (1, 0), (2, 0)] {

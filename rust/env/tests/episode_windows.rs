@@ -206,7 +206,7 @@ fn the_last_closes_of_an_episode_are_told_whatever_else_a_lane_sees() {
                 listed: &mut listed,
                 positions: &mut positions,
                 cash: &mut cash,
-                history: &mut [],
+                ..openoutcry::batch::DictArrays::default()
             };
             let [terminated, truncated, reset] = &mut arrays.flags;
             batch.accept(&[0.05; 60], None).unwrap();

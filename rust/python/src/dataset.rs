@@ -21,6 +21,8 @@ impl From<CoreDataset> for Dataset {
 }
 
 type Table<'py> = PyReadonlyArray2<'py, f64>;
+/// Name, scope and values of a feature.
+type NamedFeature<'py> = (String, &'static str, Bound<'py, PyArray2<f64>>);
 
 #[pymethods]
 impl Dataset {
@@ -229,7 +231,7 @@ impl Dataset {
     ///
     /// Values have shape `(n_bars, n_symbols)`, or `(n_bars, 1)` of the market.
     #[getter]
-    fn features<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, &'static str, Bound<'py, PyArray2<f64>>)>> {
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Vec<NamedFeature<'py>>> {
         let of = |feature: &Feature| {
             let values = arrays::matrix(py, feature.values.clone(), self.0.n_bars())?;
             Ok((feature.name.clone(), feature.scope.name(), values))

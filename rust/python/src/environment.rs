@@ -153,6 +153,7 @@ impl TradingEnv {
     /// scale with its number of bars.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None, observed=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword-only arguments of one environment")]
     fn from_dataset(
         dataset: &Dataset,
         window: (usize, usize),

@@ -150,6 +150,7 @@ impl Case {
             periods_per_year: 252.0,
             fundamentals: self.fundamentals(),
             news: self.news(),
+            features: Vec::new(),
             ..Columns::default()
         }
     }

@@ -108,6 +108,7 @@ fn shuffle(columns: Columns, order: &[usize]) -> Columns {
         tradable: columns.tradable.map(|table| rows(&table, order)),
         fundamentals: Vec::new(),
         news: Vec::new(),
+        features: Vec::new(),
         ..columns
     }
 }
@@ -138,6 +139,7 @@ fn skip(columns: Columns, n: usize) -> Columns {
         tradable: columns.tradable.map(|table| table[cells..].to_vec()),
         fundamentals: Vec::new(),
         news: Vec::new(),
+        features: Vec::new(),
         ..columns
     }
 }

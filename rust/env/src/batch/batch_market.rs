@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use openoutcry_engine::{AccountView, Dataset, FeatureScope};
 
@@ -10,8 +10,9 @@ use crate::batch::observed_columns::{ObservedColumn, ObservedNames};
 pub struct Market {
     data: Arc<Dataset>,
     columns: Vec<ObservedColumn>,
-    bars: Vec<f32>,
     bar_len: usize,
+    /// Created when they are needed: dict observations do without.
+    bars: OnceLock<Vec<f32>>,
 }
 
 impl Market {
@@ -39,14 +40,22 @@ impl Market {
         Ok(Self::with_columns(data, columns))
     }
 
+    fn with_columns(data: Arc<Dataset>, columns: Vec<ObservedColumn>) -> Self {
+        let n_bars = data.n_bars();
+        let bar_len = data.n_symbols() + columns.iter().map(|column| column.values.len() / n_bars).sum::<usize>();
+        Self { data, columns, bar_len, bars: OnceLock::new() }
+    }
+
+    /// Returns the rows of all bars.
+    ///
     /// The row of a bar has log returns by symbol, then the values of each column.
     ///
     /// The return of a bar is the log return of the closes of an observation: 0 for a repeated or missing close, and
     /// for the first close of a symbol.
     #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
-    fn with_columns(data: Arc<Dataset>, columns: Vec<ObservedColumn>) -> Self {
+    fn rows(&self) -> Vec<f32> {
+        let (data, bar_len) = (&self.data, self.bar_len);
         let (n_bars, n_symbols) = (data.n_bars(), data.n_symbols());
-        let bar_len = n_symbols + columns.iter().map(|column| column.values.len() / n_bars).sum::<usize>();
         let mut bars = vec![0.0; n_bars * bar_len];
         let mut last = vec![f64::NAN; n_symbols];
         for (bar, row) in bars.chunks_exact_mut(bar_len).enumerate() {
@@ -63,7 +72,7 @@ impl Market {
                 last[symbol] = close;
             }
             let mut rest = &mut row[n_symbols..];
-            for column in &columns {
+            for column in &self.columns {
                 let width = column.values.len() / n_bars;
                 let (shown, others) = rest.split_at_mut(width);
                 for (shown, value) in shown.iter_mut().zip(&column.values[bar * width..]) {
@@ -72,7 +81,7 @@ impl Market {
                 rest = others;
             }
         }
-        Self { data, columns, bars, bar_len }
+        bars
     }
 
     /// Returns the dataset.
@@ -85,8 +94,9 @@ impl Market {
     ///
     /// The returns of the first bar are 0.
     #[must_use]
+    #[inline]
     pub fn bars(&self) -> &[f32] {
-        &self.bars
+        self.bars.get_or_init(|| self.rows())
     }
 
     /// Returns the numbers per bar.
@@ -106,6 +116,11 @@ impl Market {
     #[must_use]
     pub fn n_columns(&self, scope: FeatureScope) -> usize {
         self.columns(scope).count()
+    }
+
+    /// Returns the numbers of columns of a symbol, and of the market.
+    pub(crate) fn widths(&self) -> [usize; 2] {
+        [FeatureScope::Symbol, FeatureScope::Market].map(|scope| self.n_columns(scope))
     }
 
     /// Returns the length of a flat observation.
@@ -145,7 +160,7 @@ impl Market {
     pub(crate) fn last(&self, bar: usize, n: usize) -> (usize, &[f32]) {
         let known = (bar + 1) * self.bar_len;
         let first = known.saturating_sub(n);
-        (n - (known - first), &self.bars[first..known])
+        (n - (known - first), &self.bars()[first..known])
     }
 }
 

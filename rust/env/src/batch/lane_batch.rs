@@ -2,9 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{
-    BlockOrders, Book, Detail, FeatureScope, FillKey, Rules, StepError, StoreWorkspace, Workspace, widen_rows,
-};
+use openoutcry_engine::{BlockOrders, Book, Detail, FillKey, Rules, StepError, StoreWorkspace, Workspace, widen_rows};
 
 use crate::batch::batch_market::Market;
 use crate::batch::batch_settings::{Autoreset, BatchError, MAX_THREADS, Settings, Terms};
@@ -69,6 +67,8 @@ impl Batch {
         seed: u64,
     ) -> Result<Self, BatchError> {
         check(&markets, lanes, &settings)?;
+        // Created now: a step takes no memory.
+        let _ = markets.iter().map(|market| market.bars().len()).max();
         let mut kinds: Vec<(usize, Terms)> = Vec::new();
         let mut kind_of = Vec::with_capacity(lanes.len());
         for lane in lanes {
@@ -376,11 +376,8 @@ fn check(markets: &[Arc<Market>], lanes: &[(usize, Terms)], settings: &Settings)
     if let Some(other) = markets.iter().map(|market| market.data().n_symbols()).find(|n| *n != n_symbols) {
         return refuse("datasets", "markets with the same number of symbols", format!("{n_symbols} and {other}"));
     }
-    let scopes = [FeatureScope::Symbol, FeatureScope::Market];
-    let widths = |market: &Market| scopes.map(|scope| market.n_columns(scope));
-    if let Some(other) = markets.iter().map(|market| widths(market)).find(|n| *n != widths(&markets[0])) {
-        let received = format!("{:?} and {other:?}", widths(&markets[0]));
-        return refuse("features", "as many columns in each market", received);
+    if let Some(other) = markets.iter().map(|market| market.widths()).find(|n| *n != markets[0].widths()) {
+        return refuse("features", "as many in each market", format!("{:?} and {other:?}", markets[0].widths()));
     }
     if !(settings.no_trade_band >= 0.0 && settings.no_trade_band.is_finite()) {
         return refuse("no_trade_band", "a finite number of at least 0", settings.no_trade_band.to_string());

@@ -139,6 +139,7 @@ impl Data {
             delistings: optional(&self.delistings),
             fundamentals: fundamentals.collect(),
             news: news.collect(),
+            features: Vec::new(),
             ..Columns::default()
         })
     }
