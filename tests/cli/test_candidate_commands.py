@@ -164,14 +164,10 @@ def test_a_candidate_decides_in_the_environment_as_in_a_run(tmp_path: Path, para
     assert navs == run.nav.tolist()
 
 
+FORMS = ("trend:fast=20,slow=100", "mean-reversion:, momentum:,", "candidate", "risk-parity", "--allow-code-gen")
+
+
 def test_the_help_of_run_shows_every_form_of_an_agent() -> None:
     text = " ".join(typed("run", "--help").stdout.replace("│", " ").split())
-    for part in (
-        "trend:fast=20,slow=100",
-        "mean-reversion:, momentum:,",
-        "candidate",
-        "risk-parity",
-        "--allow-code-gen",
-        "--unsafe-no-isolation",
-    ):
+    for part in (*FORMS, "--unsafe-no-isolation"):
         assert part in text

@@ -82,7 +82,9 @@ def similar_name(name: str) -> str | None:
 
 
 def candidate_name(found: CandidateFile, strategy: Strategy | None = None) -> str:
-    """Return the name of a candidate in records: strategy, all parameters and the start of its digest.
+    """Return the name of a candidate in records.
+
+    It holds strategy, all parameters and the start of the digest.
 
     Args:
         found: The file.
@@ -151,8 +153,8 @@ def warn_of_holdout(
     for dataset, (start, end) in runs:
         notice = candidate.stated_notice(dataset, (dataset.dates[start], dataset.dates[end - 1]))
         if notice is not None:
-            text = native.readable_text(f"{name}: {notice} (a statement of its file only)")
-            warnings.warn(text, stacklevel=stacklevel)
+            text = f"{name}: {notice} (a statement of its file only)"
+            warnings.warn(native.readable_text(text), stacklevel=stacklevel)
             return
 
 

@@ -66,7 +66,7 @@ class LedgerOptions(NamedTuple):
 
     @property
     def is_wanted(self) -> bool | None:
-        """Whether a ledger is wanted, which `--ledger-dir` says too; None if nothing is stated."""
+        """Whether a ledger is wanted, as `--ledger-dir` implies; None if not stated."""
         return True if self.ledger is None and self.ledger_dir is not None else self.ledger
 
     def check(self) -> None:

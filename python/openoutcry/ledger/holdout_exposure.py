@@ -91,7 +91,7 @@ def holdouts_read(
 
 
 def marked(base: sqlite3.Connection, runs: Sequence[LedgerRun]) -> list[LedgerRun]:
-    """Return runs, with those that read a holdout marked, so that they are never ranked."""
+    """Return runs, and mark those that read a holdout, which are never ranked."""
     if base.execute("SELECT 1 FROM holdout_opens LIMIT 1").fetchone() is None:
         return list(runs)
     known: dict[tuple[str, tuple[str, str]], list[Opening]] = {}
@@ -136,7 +136,7 @@ def trial_of(base: sqlite3.Connection, session: str, trial: str, market: Market)
 
 
 def _is_researched(base: sqlite3.Connection, market: Market, strategy: Mapping[str, Any]) -> bool:
-    """Return whether research has tried a strategy on the family or the kin of a market."""
+    """Return whether research has tried a strategy on the family or kin of a market."""
     families, kin = families_of(base, market)
     code = code_of(strategy)
     # Both values are hexadecimal.

@@ -184,7 +184,10 @@ class Ledger:
         return len(self.openings(market, window))
 
     def openings(self, market: Market, window: tuple[str, str]) -> list[Opening]:
-        """Return the holdout openings of a market's family that overlap a window, and those of its kin."""
+        """Return the holdout openings of a market's family on days of a window.
+
+        Those of its kin count for all days.
+        """
         return self._index.query(lambda base: holdout_exposure.openings(base, market, window))
 
     def holdouts_read(self, market: Market, window: tuple[str, str], strategy: Mapping[str, Any]) -> list[Opening]:
@@ -195,7 +198,7 @@ class Ledger:
         return self._index.query(lambda base: holdout_exposure.holdouts_read(base, market, window, strategy))
 
     def trial_of(self, session: str, trial: str, market: Market) -> ResearchedTrial | None:
-        """Return a trial of a research session by its key, compared with a market; None if there is none."""
+        """Return a trial of a research session by its key, or None."""
         return self._index.query(lambda base: holdout_exposure.trial_of(base, session, trial, market))
 
     def looks(self, market: Market, window: tuple[str, str]) -> int:

@@ -49,7 +49,7 @@ def full_definition(strategy: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def code_of(strategy: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the member of a definition with the hash of its code, and the hash; None for other strategies.
+    """Return the name and the value of the hash of code in a definition, or None.
 
     Research and `code_strategy` normalize a source in their own ways.
     """
@@ -60,9 +60,10 @@ def code_of(strategy: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def is_same_strategy(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two definitions are one strategy; the parameters of code do not matter.
+    """Return whether two definitions are one strategy.
 
-    Research tunes code in each fold: the file of a candidate has the last parameters, its trial the proposed ones.
+    The parameters of code do not matter: research tunes them in each fold, so that the file of a candidate has the last
+    ones and its trial the proposed ones.
     """
     code = code_of(one)
     if code is not None:

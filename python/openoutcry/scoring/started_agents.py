@@ -41,7 +41,7 @@ def strategy_launcher(strategy: Strategy, name: str, symbols: Sequence[str] = ()
 
 
 def warn_of_read_holdout(agent: Any, windows: Iterable[SuiteWindow]) -> None:
-    """Warn if a window of a suite reads the holdout of an agent that is a candidate's file."""
+    """Warn if a window of a suite reads the holdout of a candidate's file."""
     if isinstance(agent, str) and is_candidate_path(agent):
         named = named_agent(agent)
         runs = ((window.dataset, (window.start, window.end)) for window in windows)

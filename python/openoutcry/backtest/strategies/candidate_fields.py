@@ -27,9 +27,12 @@ _HINT = "hint: use the file as research wrote it"
 
 
 def digest_of_fields(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON of all fields except the digest, in hexadecimal.
+    """Return the SHA-256 of all fields except the digest, in hexadecimal.
 
-    The layout of the file does not matter.
+    It is that of their canonical JSON, so the layout of the file does not matter.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a value has no canonical JSON.
     """
     fields = {name: value for name, value in content.items() if name != DIGEST}
     try:

@@ -159,7 +159,7 @@ class CandidateFile:
         return [f"the candidate was researched on {origin}; this is another market or period"]
 
     def stated_notice(self, dataset: Dataset, dates: Sequence[str]) -> str | None:
-        """Return what the file alone says about the holdout and a run over dates; None if it is not read."""
+        """Return that a run over dates reads the stated holdout; None if it does not."""
         return self.reading_text if self.reads_holdout(dataset, dates) else None
 
 
