@@ -87,27 +87,31 @@ def holdouts_read(
     before these days. For code, the parameters do not matter.
     """
     found = openings(base, market, window)
-    return found if found and _is_researched(base, market, strategy) else []
+    return found if found and _is_researched(base, _all_families(base, market), strategy) else []
 
 
 def marked(base: sqlite3.Connection, runs: Sequence[LedgerRun]) -> list[LedgerRun]:
     """Return runs, and mark those that read a holdout, which are never ranked."""
     if base.execute("SELECT 1 FROM holdout_opens LIMIT 1").fetchone() is None:
         return list(runs)
-    known: dict[tuple[str, tuple[str, str]], list[Opening]] = {}
+    known: dict[tuple[str, tuple[str, str]], tuple[list[Opening], list[int]]] = {}
     done = []
     for run in runs:
         found: list[Opening] = []
         if run.kind == "run":
             key = run.market.fingerprint, run.window
             if key not in known:
-                known[key] = openings(base, run.market, run.window)
-            found = known[key] if known[key] and _is_researched(base, run.market, run.strategy) else []
-        if found:
-            noted = [{"session": each.session, "window": [each.first, each.last]} for each in found[:_MOST_NOTED]]
-            run = replace(run, holdout_touched=True, notes={**run.notes, "holdouts": noted})
-        done.append(run)
+                overlapping = openings(base, run.market, run.window)
+                known[key] = overlapping, _all_families(base, run.market) if overlapping else []
+            found, families = known[key]
+            found = found if found and _is_researched(base, families, run.strategy) else []
+        done.append(_noted(run, found) if found else run)
     return done
+
+
+def _noted(run: LedgerRun, found: Sequence[Opening]) -> LedgerRun:
+    holdouts = [{"session": each.session, "window": [each.first, each.last]} for each in found[:_MOST_NOTED]]
+    return replace(run, holdout_touched=True, notes={**run.notes, "holdouts": holdouts})
 
 
 def trial_of(base: sqlite3.Connection, session: str, trial: str, market: Market) -> ResearchedTrial | None:
@@ -131,13 +135,17 @@ def trial_of(base: sqlite3.Connection, session: str, trial: str, market: Market)
         return None
     query = "SELECT first, last FROM holdout_opens JOIN sessions ON sessions.id = session WHERE name = ? LIMIT 1"
     opened = base.execute(query, (session,)).fetchone()
-    families, kin = families_of(base, market)
-    return ResearchedTrial(found[0], opened and (opened[0], opened[1]), found[1] in (*families, *kin))
+    return ResearchedTrial(found[0], opened and (opened[0], opened[1]), found[1] in _all_families(base, market))
 
 
-def _is_researched(base: sqlite3.Connection, market: Market, strategy: Mapping[str, Any]) -> bool:
-    """Return whether research has tried a strategy on the family or kin of a market."""
+def _all_families(base: sqlite3.Connection, market: Market) -> list[int]:
+    """Return the families of a market and of its kin."""
     families, kin = families_of(base, market)
+    return [*families, *kin]
+
+
+def _is_researched(base: sqlite3.Connection, families: Sequence[int], strategy: Mapping[str, Any]) -> bool:
+    """Return whether research has tried a strategy on a market of some families."""
     code = code_of(strategy)
     # Both values are hexadecimal.
     same = f"sha256 = '{_id_of(strategy)}'" if code is None else f'canonical_json GLOB \'*"{code[0]}":"{code[1]}"*\''
@@ -145,7 +153,7 @@ def _is_researched(base: sqlite3.Connection, market: Market, strategy: Mapping[s
         f"SELECT 1 FROM strategies JOIN runs ON runs.strategy = strategies.id AND runs.kind != 'run'"
         f" JOIN markets ON markets.id = runs.market WHERE {same} AND markets.family IN (?) LIMIT 1"
     )
-    return next(select_in(base, query, [*families, *kin]), None) is not None
+    return next(select_in(base, query, families), None) is not None
 
 
 def _id_of(strategy: Mapping[str, Any]) -> str:
