@@ -44,7 +44,7 @@ def test_a_strategy_as_text_decides_as_its_agent_does_to_the_bit(name: str) -> N
 
 def test_values_of_a_text_have_the_types_of_their_ranges() -> None:
     assert strategy_of_text("pairs:entry=2,window=60").params["entry"] == 2.0
-    assert strategy_of_text("trend: fast = 20 , side = long-short ").params == {
+    assert strategy_of_text("trend:fast=20,side=long-short").params == {
         "fast": 20,
         "slow": 200,
         "side": "long-short",
@@ -61,12 +61,24 @@ def test_values_of_a_text_have_the_types_of_their_ranges() -> None:
         ("trend:side=short", "argument_invalid", "`side` must be among"),
         ("trend:fsat=3", "argument_invalid", "hint: `fast`"),
         ("trend:fast", "argument_invalid", "parameters of `trend` must be fast=2..60"),
-        ("trend:fast=3,fast=4", "argument_invalid", "`fast` must be given once"),
+        ("trend:fast=3,fast=4", "argument_invalid", "hint: omit one of the values of `fast`"),
+        ("trend:fast=2_0", "argument_invalid", "hint: plain decimal digits, such as `fast=20`"),
+        ("trend:fast=\uff12\uff10", "argument_invalid", "hint: plain decimal digits, such as `fast=20`"),
+        ("trend:fast=\u0662\u0660", "argument_invalid", "`fast` must be an integer from 2 to 60"),
+        ("trend:fast=+5", "argument_invalid", "hint: plain decimal digits, such as `fast=50`"),
+        ("trend:fast=2e1", "argument_invalid", "hint: plain decimal digits"),
+        ("trend:fast=" + "9" * 5000, "argument_invalid", "`fast` must be an integer from 2 to 60"),
+        ("pairs:entry=2_0", "argument_invalid", "such as `entry=2.0`"),
+        ("pairs:entry=.5", "argument_invalid", "`entry` must be a number from 1.0 to 4.0; received '.5'"),
+        ("trend:fast=20,", "argument_invalid", "hint: `trend:fast=20`"),
+        ("trend:fast=20,,slow=65", "argument_invalid", "hint: `trend:fast=20,slow=65`"),
+        ("trend: fast = 20 , side=long", "argument_invalid", "no spaces; received ' fast = 20 , side=long'"),
+        ("trend:side=long ", "argument_invalid", "hint: `trend:side=long`"),
         ("volatility-target:target=nan", "argument_invalid", "`target` must be a number"),
         ("trnd:fast=3", "unknown_agent", "hint: `trend:fast=3`"),
         ("tred", "unknown_agent", "hint: `trend`"),
         ("momentm", "unknown_agent", "hint: `momentum`"),
-        ("unheard-of", "unknown_agent", "or a strategy: trend, mean-reversion"),
+        ("unheard-of", "unknown_agent", "or a strategy: trend, mean-reversion:, momentum:, volatility-target"),
         ("no-such.json", "unknown_agent", "must be a candidate's file"),
     ],
 )

@@ -19,6 +19,7 @@ from openoutcry.audits.leakcheck.target_lookup import guess_kind, load_target
 from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.backtest.strategies.observing_agent import observing_agent
 from openoutcry.harness.sandbox import Tier, this_host
+from openoutcry.research.candidate_agents import load_candidate
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
 from openoutcry.verifiers_env.scripted_policies import baseline, play
@@ -53,6 +54,11 @@ class Last(Strategy):
     def weights(self, closes):
         return (closes[-1] > closes[0]) / closes.shape[1]
 """
+
+
+@pytest.fixture(autouse=True)
+def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENOUTCRY_LEDGER", str(tmp_path / "ledger"))
 
 
 @pytest.fixture
@@ -95,6 +101,8 @@ def test_the_leak_check_takes_a_strategy_and_a_candidate(tmp_path: Path) -> None
         make = load_target(name)
         assert guess_kind(make, [source_of(frame)]) == "agent"
         assert check(make, frame, kind="agent", name=name, n_cuts=3).is_clean
+    with pytest.raises(oo.OpenOutcryError, match="received the baseline 'momentum'; hint: `momentum:`, the strategy"):
+        load_target("momentum")
     with pytest.raises(oo.OpenOutcryError, match="received code"):
         load_target(str(candidate(tmp_path, source=LAST)))
 
@@ -134,7 +142,32 @@ def test_a_scripted_policy_of_a_language_model_task_may_be_a_strategy() -> None:
     assert returns[0] == returns[1] != returns[2]
 
 
+@pytest.mark.parametrize("words", [("replay", "--data", "ecb-fx"), ("score",), ("report", "--data", "ecb-fx")])
+def test_a_candidate_is_no_record_and_the_error_says_how_to_make_one(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = typed(words[0], candidate(tmp_path), *words[1:])
+    assert done.returncode == 2
+    assert f"found.json', a candidate's file of research; hint: `openoutcry run --agent {tmp_path}" in done.stderr
+
+
+@pytest.mark.parametrize("params", [{"fast": 5, "slow": 65}, {"fast": 9, "slow": 70, "side": "long-short"}])
+def test_a_candidate_decides_in_the_environment_as_in_a_run(tmp_path: Path, params: dict[str, Any]) -> None:
+    market, strategy = FX.between(3000, 3200), load_candidate(candidate(tmp_path, params=params))
+    run = oo.run_backtest(market, strategy)
+    env = oo.OpenOutcryEnv(dataset=market, window=run.window, lookback=strategy.lookback)
+    observation, info = env.reset(seed=0)
+    navs, is_done = [info["nav"]], False
+    while not is_done:
+        closes = np.where(observation["history"] > 0.0, observation["history"], np.nan)
+        observation, _, terminated, truncated, info = env.step(strategy.weights(closes))
+        navs.append(info["nav"])
+        is_done = terminated or truncated
+    assert navs == run.nav.tolist()
+
+
+FORMS = ("trend:fast=20,slow=100", "mean-reversion:, momentum:,", "candidate", "risk-parity", "--allow-code-gen")
+
+
 def test_the_help_of_run_shows_every_form_of_an_agent() -> None:
     text = " ".join(typed("run", "--help").stdout.replace("│", " ").split())
-    for part in ("trend:fast=20,slow=100", "candidate", "risk-parity", "--allow-code-gen", "--unsafe-no-isolation"):
+    for part in (*FORMS, "--unsafe-no-isolation"):
         assert part in text

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from candidate_sessions import CODE, MARKET, RESEARCHED, RISING, TUNE, market_file, searched
 from command_line import typed
 from ledger_runs import ledger_at, ledger_run
-from research_markets import trending
 
 import openoutcry as oo
 from openoutcry.backtest.replay import replay
@@ -23,57 +21,20 @@ from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.harness import SupervisedAgent
 from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market, RunFilter, recorder
-from openoutcry.research.acceptance_gates import Thresholds
 from openoutcry.research.candidate_agents import CodeCandidate, load_candidate
 from openoutcry.research.code_loader import CodeStrategy
-from openoutcry.research.proposers import FixedProposer
-from openoutcry.research.session_config import Budgets, ResearchConfig, Split
-from openoutcry.research.session_files import write_session_files
-from openoutcry.research.session_manager import Workspace, recorded_setup, research
-from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 from openoutcry.research.walkforward_validation import table_of
 
 pytestmark = pytest.mark.once
 sandboxed = pytest.mark.skipif(this_host().tier < Tier.T2, reason=str(dict(this_host().missing)))
 
-RISING = '''
-from openoutcry.backtest.strategies import Strategy
 
-
-class Rising(Strategy):
-    """Hold symbols that are above an earlier close."""
-
-    PARAM_RANGES = {"span": {"type": "int", "min": 5, "max": 60, "default": 20}}
-
-    @property
-    def lookback(self):
-        return self.params["span"] + 1
-
-    def weights(self, closes):
-        return (closes[-1] > closes[0]) / closes.shape[1]
-'''
-MARKET = trending(3, 420, 2)
-WHY = "prices that have risen for weeks go on to rise, since investors react late"
-CONFIG = ResearchConfig(
-    split=Split(n_folds=2, holdout_bars=40),
-    budgets=Budgets(12, 9),
-    gates=Thresholds(*(None,) * 5, min_trades=0, min_dsr=None),
-    allow_code=True,
-    inner_trials=2,
-    costs=oo.CostModel(fee_bps=3.0),
-)
-TUNE = {"kind": "tune", "strategy": "trend", "params": {"fast": 5, "slow": 65}, "rationale": WHY}
-CODE = {"kind": "code", "source": RISING, "rationale": WHY}
-
-
-def searched(folder: Path, *proposals: Any, **changes: Any) -> tuple[Result, Any, list[Path]]:
-    """Run a session, and return its result, its validation inputs and the files of its candidates."""
-    workspace = Workspace(folder / "out", Ledger(folder / "ledger"))
-    result = research(lambda: MARKET, FixedProposer(list(proposals)), replace(CONFIG, **changes), workspace)
-    setup = recorded_setup(lambda: MARKET, session_of(workspace.journal))
-    paths = write_session_files(result, setup, workspace.folder)
-    return result, setup, [path for path in paths if path.parent.name == "candidates"]
+@pytest.fixture(autouse=True)
+def folder_of_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the default ledger of the test, and not that of the user."""
+    monkeypatch.setenv("OPENOUTCRY_LEDGER", str(tmp_path / "looked"))
+    return tmp_path / "looked"
 
 
 @pytest.fixture
@@ -85,13 +46,7 @@ def tuned(tmp_path: Path) -> tuple[Result, Any, Path]:
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., Any]:
     """Run `openoutcry run` on the market of the session, and return its process."""
-    market = tmp_path / "market.csv"
-    with market.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["date", *MARKET.symbols])
-        rows.writerows(
-            [date, *map(repr, map(float, row))] for date, row in zip(MARKET.dates, MARKET.close, strict=True)
-        )
+    market = market_file(tmp_path / "market.csv")
 
     def command(*words: Any, data: Any = market) -> Any:
         folder = tmp_path / "ledger"
@@ -148,7 +103,7 @@ def test_a_candidate_that_is_code_reproduces_the_numbers_of_its_research_to_the_
 def test_code_runs_in_the_sandbox_only_and_decides_as_in_research(tmp_path: Path, run: Callable[..., Any]) -> None:
     path, record = tmp_path / "rising.json", tmp_path / "run.json"
     content = {"format": "openoutcry/candidate/v1", "strategy": "Rising", "params": {"span": 7}, "source": RISING}
-    path.write_text(json.dumps(content | {"costs": {"fee_bps": 3.0}, "market": {}, "provenance": {}}))
+    path.write_text(json.dumps(content | {"costs": {"fee_bps": 3.0}, "market": RESEARCHED, "provenance": {}}))
     words = "--agent", path, "--window", "100:180", "--record", record
     refused = run(*words)
     assert refused.returncode == 2
@@ -169,7 +124,7 @@ def test_code_runs_in_the_sandbox_only_and_decides_as_in_research(tmp_path: Path
 def test_code_with_options_of_programs_or_without_a_sandbox_is_refused(tmp_path: Path, run: Callable[..., Any]) -> None:
     path = tmp_path / "rising.json"
     content = {"format": "openoutcry/candidate/v1", "strategy": "Rising", "params": {"span": 7}, "source": RISING}
-    path.write_text(json.dumps(content | {"market": {}, "provenance": {}}))
+    path.write_text(json.dumps(content | {"market": RESEARCHED, "provenance": {}}))
     for words in (["--sandbox", "none"], ["--allow-net"], ["--env", "HOME"]):
         assert "must be left out for a candidate" in run("--agent", path, "--allow-code-gen", *words).stderr
     assert "`--allow-code-gen`" in run("--agent", path, "--unsafe-no-isolation").stderr
@@ -180,7 +135,7 @@ def test_code_with_options_of_programs_or_without_a_sandbox_is_refused(tmp_path:
 def test_code_that_fails_holds_with_a_fault_and_never_runs_in_this_process(tmp_path: Path) -> None:
     failing = RISING.replace("return (", "return 1 // 0 if closes[-1, 0] > 120.0 else (")
     content = {"format": "openoutcry/candidate/v1", "strategy": "Rising", "params": {"span": 5}, "source": failing}
-    found = CandidateFile.of(content | {"market": {}, "provenance": {}})
+    found = CandidateFile.of(content | {"market": RESEARCHED, "provenance": {}})
     strategy = load_candidate(found, allow_code=True)
     assert isinstance(strategy, CodeStrategy)
     with SupervisedAgent(CodeCandidate(strategy, "rising", MARKET.symbols)) as agent:
@@ -204,11 +159,11 @@ def test_the_record_of_a_candidate_replays_without_its_file(tuned: Any, tmp_path
     assert again.returncode == 0, again.stderr
 
 
-def test_a_run_on_the_holdout_is_recorded_and_never_ranked(tuned: Any, tmp_path: Path, run: Any) -> None:
-    path, folder = tuned[2], tmp_path / "looked"
+def test_a_run_on_the_holdout_is_recorded_and_never_ranked(tuned: Any, folder_of_ledger: Path, run: Any) -> None:
+    path, folder = tuned[2], folder_of_ledger
     held = tuple(json.loads(path.read_text())["holdout"])
     looks = Ledger(folder).looks(Market.of(MARKET), held)
-    done = run("--agent", path, "--ledger-dir", folder)
+    done = run("--agent", path)
     assert done.returncode == 0, done.stderr
     assert f"this run reads the holdout of the candidate, {held[0]} .. {held[1]}" in done.stderr
     assert "recorded in the ledger" in done.stderr
@@ -224,8 +179,10 @@ def test_a_run_on_the_holdout_is_recorded_and_never_ranked(tuned: Any, tmp_path:
     silent = run("--agent", path, "--no-ledger")
     assert "not recorded, because of `--no-ledger`" in silent.stderr
     assert Ledger(folder).looks(Market.of(MARKET), held) == looks + 1
-    before = run("--agent", path, "--window", f":{held[0]}", "--ledger-dir", folder)
-    assert before.returncode == 2, "nothing is recorded without `--ledger`"
+    before = run("--agent", path, "--window", f":{held[0]}")
+    assert before.returncode == 0, before.stderr
+    assert "this run does not read the holdout of the candidate" in before.stderr
+    assert Ledger(folder).looks(Market.of(MARKET), held) == looks + 1
 
 
 def test_another_market_is_noticed_and_its_prices_are_not_the_holdout(tuned: Any, run: Any) -> None:
@@ -238,6 +195,7 @@ def test_another_market_is_noticed_and_its_prices_are_not_the_holdout(tuned: Any
 def test_a_file_without_a_stated_holdout_counts_all_later_days(tuned: Any) -> None:
     content = json.loads(tuned[2].read_text())
     last, held = content["market"]["last"], content.pop("holdout")
+    del content["digest"]  # files of that version have none
     found = CandidateFile.of(content)
     day_after = MARKET.dates[MARKET.dates.index(last) + 1]
     assert found.reads_holdout(MARKET, (MARKET.dates[0], day_after))

@@ -202,7 +202,7 @@ def listed(folder: Path) -> list[Any]:
     paths = [folder / "research" / name for name in found["candidates"]]
     output = [json.loads(path.read_text()) for path in paths]
     for each in output:
-        del each["provenance"]["session_id"]
+        del each["provenance"]["session_id"], each["digest"]  # which covers the session
     return [output, found["n_trials"], found["stopped_reason"], found["dropped"], found["holdout"], found["advice"]]
 
 

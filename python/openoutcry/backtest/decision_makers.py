@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from openoutcry import openoutcry_py as native
 from openoutcry.agents import NAMES, Baseline, TextAgent
 from openoutcry.arguments import lookback_of, seed_of
 from openoutcry.backtest.strategies.base import Strategy
 from openoutcry.backtest.strategies.candidate_file import CandidateFile, is_candidate_path
 from openoutcry.backtest.strategies.library import LIBRARY, from_json
 from openoutcry.backtest.strategies.parameter_space import shown
-from openoutcry.backtest.strategies.strategy_text import is_strategy_text, strategy_of_text, text_of_strategy
+from openoutcry.backtest.strategies.strategy_text import call_text, is_strategy_text, strategy_of_text, text_of_strategy
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+
+STRATEGY_NAMES = tuple(f"{name}:" if name in NAMES else name for name in LIBRARY)
+"""Names of the strategies of the library; one with the name of a baseline, another rule, has a colon."""
 
 _MOST_NAME = 200
 _LONGEST_TYPO, _SIMILARITY = 40, 0.7
@@ -57,13 +62,13 @@ def named_agent(name: str, seed: int = 0) -> NamedAgent:
     if name not in NAMES and is_candidate_path(name):
         found = CandidateFile.read(name)
         strategy = None if found.source is not None else from_json(found.content)
-        return NamedAgent(strategy, candidate_name(found), found)
+        return NamedAgent(strategy, candidate_name(found, strategy), found)
     if name not in NAMES and (is_strategy_text(name) or name.partition(":")[0] in LIBRARY):
         strategy = strategy_of_text(name)
         return NamedAgent(strategy, text_of_strategy(strategy))
     if name in NAMES:
         return NamedAgent(Baseline(name, seed), name)
-    wanted = f"an agent must be one of {', '.join(NAMES)}, or a strategy: {', '.join(LIBRARY)}"
+    wanted = f"an agent must be one of {', '.join(NAMES)}, or a strategy: {', '.join(STRATEGY_NAMES)}"
     similar = similar_name(name)
     hint = "" if similar is None else f"; hint: `{similar}`"
     raise refusal("unknown_agent", f"{wanted}; received {shown(name)}{hint}")
@@ -76,13 +81,18 @@ def similar_name(name: str) -> str | None:
     return similar[0] if similar else None
 
 
-def candidate_name(found: CandidateFile) -> str:
+def candidate_name(found: CandidateFile, strategy: Strategy | None = None) -> str:
     """Return the name of a candidate in records.
 
-    It holds strategy, parameters and the start of the digest of the file."""
-    params = ",".join(f"{name}={value}" for name, value in found.content["params"].items())
+    It holds strategy, all parameters and the start of the digest.
+
+    Args:
+        found: The file.
+        strategy: Its strategy, which has all parameters; without it, those that the file states.
+    """
+    params = found.content["params"] if strategy is None else strategy.params
     end = f" ({found.label})"
-    return f"{found.content['strategy']}:{params}"[: _MOST_NAME - len(end)] + end
+    return call_text(found.content["strategy"], params)[: _MOST_NAME - len(end)] + end
 
 
 def library_agent(name: str, seed: int = 0) -> tuple[Baseline | Strategy, str]:
@@ -91,11 +101,15 @@ def library_agent(name: str, seed: int = 0) -> tuple[Baseline | Strategy, str]:
     Raises:
         OpenOutcryError: as `named_agent`; and `argument_invalid`: the name is that of a candidate that is code.
     """
-    agent, shown_name, candidate = named_agent(name, seed)
-    if agent is None:
-        # Refuses code, and says how to run it.
-        agent = from_json(None if candidate is None else candidate.content)
-    return agent, shown_name
+    named = named_agent(name, seed)
+    return _in_process(named), named.name
+
+
+def _in_process(named: NamedAgent) -> Baseline | Strategy:
+    if named.agent is not None:
+        return named.agent
+    # Refuses code, and says how to run it.
+    return from_json(None if named.candidate is None else named.candidate.content)
 
 
 class DecisionMaker(NamedTuple):
@@ -105,15 +119,43 @@ class DecisionMaker(NamedTuple):
         agent: An agent, a strategy or weights.
         name: Its default name.
         lookback: Closes per symbol in an observation, at least those that a strategy needs.
+        candidate: The candidate's file, if the input is the path of one.
     """
 
     agent: Any
     name: str
     lookback: int
+    candidate: CandidateFile | None = None
 
     def input_over(self, dataset: Dataset, window: tuple[int, int]) -> Any:
-        """Return the agent, or the weights of a strategy over a window."""
+        """Return the agent, or the weights of a strategy over a window.
+
+        A candidate that reads its holdout warns, as the command line does.
+        """
+        # At the caller of `run_backtest`.
+        warn_of_holdout(self.candidate, self.name, [(dataset, window)], stacklevel=4)
         return self.agent.table(dataset, window[0], window[1] - 1) if isinstance(self.agent, Strategy) else self.agent
+
+
+def warn_of_holdout(
+    candidate: CandidateFile | None, name: str, runs: Iterable[tuple[Dataset, tuple[int, int]]], stacklevel: int
+) -> None:
+    """Warn of runs that read the holdout which the file of a candidate states.
+
+    Args:
+        candidate: The file; None for another agent.
+        name: Name of the agent.
+        runs: Market and window of each run; the first that reads the holdout is named.
+        stacklevel: As in `warnings.warn`.
+    """
+    if candidate is None:
+        return
+    for dataset, (start, end) in runs:
+        notice = candidate.stated_notice(dataset, (dataset.dates[start], dataset.dates[end - 1]))
+        if notice is not None:
+            text = f"{name}: {notice} (a statement of its file only)"
+            warnings.warn(native.readable_text(text), stacklevel=stacklevel)
+            return
 
 
 def decision_maker_of(agent_or_weights: Any, seed: int, lookback: int) -> DecisionMaker:
@@ -122,12 +164,13 @@ def decision_maker_of(agent_or_weights: Any, seed: int, lookback: int) -> Decisi
     Raises:
         OpenOutcryError: as `library_agent`.
     """
-    agent, name = agent_or_weights, ""
+    agent, name, candidate = agent_or_weights, "", None
     if isinstance(agent, str):
-        agent, name = library_agent(agent, seed_of(seed))
+        named = named_agent(agent, seed_of(seed))
+        agent, name, candidate = _in_process(named), named.name, named.candidate
     if isinstance(agent, Strategy):
         lookback = max(lookback_of(lookback), agent.checked_lookback())
-    return DecisionMaker(agent, name or name_of(agent), lookback)
+    return DecisionMaker(agent, name or name_of(agent), lookback, candidate)
 
 
 def is_weights(agent_or_weights: Any) -> bool:

@@ -27,8 +27,9 @@ CODE_PANEL = "A candidate that is code"
 _FAULTS_SHOWN = 5
 
 AGENT = (
-    "A baseline such as `momentum`; a strategy such as `trend` or `trend:fast=20,slow=100`; a candidate's file of "
-    "research; `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
+    "A baseline such as `momentum`; a strategy such as `trend` or `trend:fast=20,slow=100`, with a colon (`momentum:`) "
+    "where a baseline has its name; a candidate's file of research; `module:function`, `cmd:PROGRAM ARGUMENTS` or "
+    "`http://HOST:PORT`."
 )
 ENV = typer.Option(
     None,

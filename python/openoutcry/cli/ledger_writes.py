@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from openoutcry.backtest.run import Run
+from openoutcry.cli.holdout_reading import consulted_ledger, holdout_reading
 from openoutcry.cli.selected_agent import SelectedAgent
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
@@ -27,10 +28,12 @@ LEDGER = typer.Option(
     rich_help_panel=_PANEL,
 )
 LEDGER_DIR = typer.Option(
-    None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder.", rich_help_panel=_PANEL
+    None,
+    help="Record this run in the ledger of this folder; by default `OPENOUTCRY_LEDGER` or your user folder.",
+    rich_help_panel=_PANEL,
 )
 OUTPUT_DIR = typer.Option(
-    None, help="Also append the run to `run_ledger.jsonl` in this folder.", rich_help_panel=_PANEL
+    None, help="With `--ledger`, also append the run to `run_ledger.jsonl` in this folder.", rich_help_panel=_PANEL
 )
 
 
@@ -48,6 +51,35 @@ class RecordedRun:
         return f"ledger: recorded {self.run_id}, a {kind}; trials on this market and its copies: {self.n_trials:,}"
 
 
+class LedgerOptions(NamedTuple):
+    """The ledger options of a command.
+
+    Attributes:
+        ledger: `--ledger` or `--no-ledger`; None if neither is stated.
+        ledger_dir: `--ledger-dir`.
+        output_dir: `--output-dir`.
+    """
+
+    ledger: bool | None = None
+    ledger_dir: Path | None = None
+    output_dir: Path | None = None
+
+    @property
+    def is_wanted(self) -> bool | None:
+        """Whether a ledger is wanted, as `--ledger-dir` implies; None if not stated."""
+        return True if self.ledger is None and self.ledger_dir is not None else self.ledger
+
+    def check(self) -> None:
+        """Refuse a folder that has no effect, for every agent alike."""
+        if self.ledger_dir is not None and self.ledger is False:
+            wanted = "`--ledger-dir` requires a ledger"
+            raise refusal("argument_invalid", f"{wanted}; received `--no-ledger` with it; hint: omit one of the two")
+        if self.output_dir is not None and not self.is_wanted:
+            received = "`--no-ledger` with it" if self.ledger is False else "`--output-dir` without it"
+            hint = "hint: omit one of the two" if self.ledger is False else "hint: add `--ledger`"
+            raise refusal("argument_invalid", f"`--output-dir` requires `--ledger`; received {received}; {hint}")
+
+
 @dataclass(frozen=True)
 class PlannedRun:
     """What is known of a run before it starts.
@@ -57,30 +89,45 @@ class PlannedRun:
         dates: First and last date of its window.
         strategy: Identity of the agent.
         metadata: Metadata of the run.
+        notices: What a person should know about the run.
     """
 
     dataset: Dataset
     dates: tuple[str, str]
     strategy: Mapping[str, Any]
     metadata: RunMetadata
+    notices: tuple[str, ...] = ()
 
 
-def planned_run(agent: SelectedAgent, dataset: Dataset, window: str) -> PlannedRun:
+def planned_run(agent: SelectedAgent, dataset: Dataset, window: str, options: LedgerOptions) -> PlannedRun:
     """Return what is known of a run before it starts.
 
-    This includes whether it reads the holdout of its candidate."""
+    This includes whether it reads a holdout of research.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: an option has no effect, or the file of a candidate is an edited one.
+    """
+    options.check()
     start, end = as_window(window).resolve(dataset, agent.lookback)
     dates, strategy, candidate = (dataset.dates[start], dataset.dates[end - 1]), agent.strategy, agent.candidate
-    metadata = RunMetadata(description="" if strategy is None else type(strategy).describe())
+    with consulted_ledger(agent, options.is_wanted, options.ledger_dir) as ledger:
+        reading = holdout_reading(agent, dataset, dates, ledger)
+    metadata = RunMetadata(
+        description="" if strategy is None else type(strategy).describe(), holdout_touched=reading.is_read
+    )
     if candidate is not None:
-        metadata = replace(
-            metadata,
-            source=candidate.source,
-            isolation=getattr(strategy, "isolation", None),
-            holdout_touched=candidate.reads_holdout(dataset, dates),
-            notes={"candidate": candidate.provenance},
+        notes = {"candidate": candidate.provenance}
+        isolation = getattr(strategy, "isolation", None)
+        metadata = replace(metadata, source=candidate.source, isolation=isolation, notes=notes)
+    notices = [*agent.notices(dataset), *reading.notices]
+    if reading.is_read:
+        outcome = (
+            "not recorded, because of `--no-ledger`"
+            if options.ledger is False
+            else "recorded in the ledger, and never ranked"
         )
-    return PlannedRun(dataset, dates, agent.definition, metadata)
+        notices.append(f"the look at the holdout is {outcome}")
+    return PlannedRun(dataset, dates, agent.definition, metadata, tuple(notices))
 
 
 class RunRecorder:
@@ -114,25 +161,17 @@ class RunRecorder:
 
 
 @contextmanager
-def recording(options: tuple[bool | None, Path | None, Path | None], planned: PlannedRun) -> Iterator[RunRecorder]:
+def recording(options: LedgerOptions, planned: PlannedRun) -> Iterator[RunRecorder]:
     """Yield a recorder of a run; an error of the agent is recorded as a failed run.
 
     A run that reads the holdout of its candidate is recorded unless the user refuses: later sessions must know of it.
-
-    Args:
-        options: `--ledger`, `--ledger-dir` and `--output-dir`.
-        planned: The run.
     """
-    stated, folder, output_dir = options
-    is_enabled = planned.metadata.holdout_touched if stated is None else stated
-    for name, value in (("--ledger-dir", folder), ("--output-dir", output_dir)):
-        if value is not None and not is_enabled:
-            raise refusal("argument_invalid", f"`{name}` requires `--ledger`; received `{name}` without it")
+    is_enabled = planned.metadata.holdout_touched if options.is_wanted is None else options.is_wanted
     if not is_enabled:
         yield RunRecorder(None, None, planned)
         return
-    with Ledger(folder) as ledger:
-        recorder = RunRecorder(ledger, output_dir, planned)
+    with Ledger(options.ledger_dir) as ledger:
+        recorder = RunRecorder(ledger, options.output_dir, planned)
         try:
             yield recorder
         except typer.Exit as ended:

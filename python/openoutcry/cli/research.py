@@ -310,7 +310,10 @@ def _open_ledger(is_wanted: bool, folder: Path | None) -> Ledger | None:
     from openoutcry.ledger import Ledger
 
     if not is_wanted and folder is not None:
-        raise refusal("argument_invalid", "`--ledger-dir` requires a ledger; received `--no-ledger` with it")
+        raise refusal(
+            "argument_invalid",
+            "`--ledger-dir` requires a ledger; received `--no-ledger` with it; hint: omit one of the two",
+        )
     return Ledger(folder) if is_wanted else None
 
 
@@ -372,11 +375,13 @@ def _run_and_print(
         list_line(result),
     ]
     for rank, listed in enumerate(result.shortlist, 1):
-        lines += candidate_lines(rank, listed, result.holdout_reuse)
+        lines += [*candidate_lines(rank, listed, result.holdout_reuse), f"     file: {written[rank - 1]}"]
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
     lines += holdout_lines(result)
     lines += [f"journal: {workspace.journal}", f"report: {written[-1]}"]
+    if result.shortlist:
+        lines.append(f"`--agent {written[0]}` runs a candidate, in every command with an agent")
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
     raise typer.Exit(int(result.stopped_reason == "proposer_failed"))

@@ -14,8 +14,9 @@ from typing import Any
 import typer
 
 from openoutcry import agents
+from openoutcry.backtest.decision_makers import STRATEGY_NAMES
 from openoutcry.backtest.run import Run, run_backtest
-from openoutcry.backtest.strategies import LIBRARY, Strategy
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.cli.agent_options import (
     AGENT,
     NO_VALUES,
@@ -29,7 +30,7 @@ from openoutcry.cli.ledger_writes import (
     LEDGER,
     LEDGER_DIR,
     OUTPUT_DIR,
-    PlannedRun,
+    LedgerOptions,
     RunRecorder,
     planned_run,
     recording,
@@ -79,7 +80,7 @@ EXAMPLES = """
 """
 
 
-AGENTS = f"{AGENT} Baselines: {', '.join(agents.NAMES)}. Strategies: {', '.join(LIBRARY)}."
+AGENTS = f"{AGENT} Baselines: {', '.join(agents.NAMES)}. Strategies: {', '.join(STRATEGY_NAMES)}."
 # The negation of `--long-only`; hidden from the help.
 ALLOW_SHORT = typer.Option(True, "--allow-short/--no-allow-short", hidden=True)
 WINDOW = "`START:END`, bar indices or ISO dates; END is excluded. Indices like years need a plus: `+2010:+2012`."
@@ -140,9 +141,10 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     dataset = open_dataset(source, reading)
     chosen = select_agent(agent, seed, values.options(context, _echo_error))
-    rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window)
-    _show_notices(chosen, planned, ledger)
-    with recording((ledger, ledger_dir, output_dir), planned) as recorder:
+    recorded = LedgerOptions(ledger, ledger_dir, output_dir)
+    rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window, recorded)
+    _show_notices(planned.notices)
+    with recording(recorded, planned) as recorder:
         opening = _open_agent(chosen, dataset.symbols, _progress(dataset, window, chosen.lookback))
         with opening as opened, _record_file((record, report), chosen.name, trials, force) as captured:
             shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
@@ -150,6 +152,11 @@ def run(
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder)
+
+
+def _show_notices(notices: Sequence[str]) -> None:
+    for notice in notices:
+        _echo_error(f"notice: {notice}")
 
 
 def _echo_error(text: str) -> None:
@@ -240,15 +247,6 @@ def _open_agent(
         yield _CountedAgent(session, count)
 
 
-def _show_notices(chosen: SelectedAgent, planned: PlannedRun, ledger: bool | None) -> None:
-    """Show what a person should know about a run of a candidate before it runs."""
-    for notice in chosen.notices(planned.dataset, planned.dates):
-        _echo_error(f"notice: {notice}")
-    if planned.metadata.holdout_touched:
-        outcome = "not recorded, because of `--no-ledger`" if ledger is False else "recorded in the ledger"
-        _echo_error(f"notice: the look at the holdout is {outcome}")
-
-
 class _CountedAgent(agents.TextAgent):
     """A text agent that counts its decisions."""
 
@@ -301,6 +299,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
     recorded = recorder.recorded
     if as_json:
         more: dict[str, object] = {"strategy": recorder.planned.strategy} | dict(recorder.planned.metadata.notes)
+        more["reads_holdout"] = recorder.planned.metadata.holdout_touched
         if recorded is not None:
             more |= {"run_id": recorded.run_id, "family_trials": recorded.n_trials}
         echo_json(_as_json(done) | more)

@@ -9,7 +9,7 @@ from typing import Any
 
 from openoutcry import agents
 from openoutcry.agents import Baseline
-from openoutcry.backtest.decision_makers import NamedAgent, definition_of, is_named_agent, named_agent
+from openoutcry.backtest.decision_makers import NamedAgent, candidate_name, definition_of, is_named_agent, named_agent
 from openoutcry.backtest.strategies import LIBRARY, Strategy
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.backtest.strategies.strategy_text import text_of_strategy
@@ -43,7 +43,12 @@ class SelectedAgent:
     @property
     def name(self) -> str:
         """Its name in records and messages, without secrets."""
-        return public_name(self.text) if self.named is None else self.named.name
+        if self.named is None:
+            return public_name(self.text)
+        if self.candidate is not None and self.is_code:
+            # The loaded code has the parameters that the file omits.
+            return candidate_name(self.candidate, self.strategy)
+        return self.named.name
 
     @property
     def candidate(self) -> CandidateFile | None:
@@ -78,6 +83,11 @@ class SelectedAgent:
         if found is not None:
             return dict(found)
         return {"name": self.name} | ({"seed": str(self.seed)} if self.name == "random" else {})
+
+    @property
+    def text_of_strategy(self) -> str:
+        """Its strategy with all parameters, as a value of `--agent`."""
+        return self.name if self.strategy is None else text_of_strategy(self.strategy)
 
     @property
     def is_outside(self) -> bool:
@@ -132,7 +142,7 @@ class SelectedAgent:
         known["allow_short"] = allow_short and bool(known["allow_short"])
         return CostModel(**self.candidate.rules("costs", costs, CostModel().to_dict())), Limits(**known)
 
-    def notices(self, dataset: Dataset, dates: Sequence[str]) -> list[str]:
+    def notices(self, dataset: Dataset) -> list[str]:
         """Return what a person should know about a run of a candidate."""
         if self.candidate is None:
             return []
@@ -142,7 +152,7 @@ class SelectedAgent:
         )
         changed = ", ".join(f"{name} {value}" for name, value in own.items() if value != defaults[name])
         rules = [f"unless stated otherwise, costs and limits are those of the research: {changed}"] if changed else []
-        return rules + self.candidate.notices(dataset, dates)
+        return rules + self.candidate.market_notices(dataset)
 
 
 def select_agent(text: str, seed: int, options: AgentOptions) -> SelectedAgent:
@@ -170,8 +180,8 @@ def shared_name_remarks(name: str) -> list[str]:
     """Return a remark on a baseline that has the name of a strategy."""
     if not (name in agents.NAMES and name in LIBRARY):
         return []
-    text = text_of_strategy(LIBRARY[name]())
-    return [f"`{name}` is the baseline; the strategy of this name, which research tunes, is `{text}`"]
+    text = f"`{text_of_strategy(LIBRARY[name]())}`, in short `{name}:`"
+    return [f"`{name}` is the baseline; the strategy of this name, which research tunes, is {text}"]
 
 
 def _check_options(options: AgentOptions) -> None:

@@ -5,13 +5,21 @@ Markets of the same kin have the same prices at unknown dates, so all their runs
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from openoutcry.ledger.index_schema import select_in
+from openoutcry.ledger.ledger_entry import LedgerRun
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.queries import families_of
+from openoutcry.ledger.strategy_identity import code_of, full_definition, strategy_id
 
+_SHA = re.compile("[0-9a-f]{64}")
+# Openings that a run names; more of them change nothing.
+_MOST_NOTED = 8
 # A date without a time covers the whole day; this suffix sorts after every time of the day.
 _DAY = "~"
 
@@ -26,6 +34,24 @@ class Opening(NamedTuple):
     last: str
     n_before: int
 
+    def overlaps(self, window: tuple[str, str]) -> bool:
+        """Return whether its days are among those of a window; kin have other dates."""
+        return self.first <= window[1] + _DAY and window[0] <= self.last + _DAY
+
+
+class ResearchedTrial(NamedTuple):
+    """A trial of a research session.
+
+    Attributes:
+        strategy: Its strategy as canonical JSON.
+        opened: First and last date of the holdout that its session opened; None if it opened none.
+        is_related: Whether a market shares prices with that of the trial.
+    """
+
+    strategy: str
+    opened: tuple[str, str] | None
+    is_related: bool
+
 
 def openings(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> list[Opening]:
     """Return the openings that overlap a window, in order."""
@@ -35,7 +61,7 @@ def openings(base: sqlite3.Connection, market: Market, window: tuple[str, str]) 
     )
     families, kin = families_of(base, market)
     found = [Opening(*row) for row in select_in(base, query, families)]
-    found = [each for each in found if each.first <= window[1] + _DAY and window[0] <= each.last + _DAY]
+    found = [each for each in found if each.overlaps(window)]
     found += [Opening(*row) for row in select_in(base, query, kin)]
     return sorted(found, key=lambda each: each.n_before)
 
@@ -50,3 +76,77 @@ def looks(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> 
     within = f"{query} AND first <= ? AND last || '{_DAY}' >= ?"
     n = sum(base.execute(within, (family, window[1] + _DAY, window[0])).fetchone()[0] for family in families)
     return int(n + sum(base.execute(query, (family,)).fetchone()[0] for family in kin))
+
+
+def holdouts_read(
+    base: sqlite3.Connection, market: Market, window: tuple[str, str], strategy: Mapping[str, Any]
+) -> list[Opening]:
+    """Return the openings whose days a run of a strategy reads again.
+
+    They count for a strategy that research has tried on the family or the kin of the market: its parameters were chosen
+    before these days. For code, the parameters do not matter.
+    """
+    found = openings(base, market, window)
+    return found if found and _is_researched(base, market, strategy) else []
+
+
+def marked(base: sqlite3.Connection, runs: Sequence[LedgerRun]) -> list[LedgerRun]:
+    """Return runs, and mark those that read a holdout, which are never ranked."""
+    if base.execute("SELECT 1 FROM holdout_opens LIMIT 1").fetchone() is None:
+        return list(runs)
+    known: dict[tuple[str, tuple[str, str]], list[Opening]] = {}
+    done = []
+    for run in runs:
+        found: list[Opening] = []
+        if run.kind == "run":
+            key = run.market.fingerprint, run.window
+            if key not in known:
+                known[key] = openings(base, run.market, run.window)
+            found = known[key] if known[key] and _is_researched(base, run.market, run.strategy) else []
+        if found:
+            noted = [{"session": each.session, "window": [each.first, each.last]} for each in found[:_MOST_NOTED]]
+            run = replace(run, holdout_touched=True, notes={**run.notes, "holdouts": noted})
+        done.append(run)
+    return done
+
+
+def trial_of(base: sqlite3.Connection, session: str, trial: str, market: Market) -> ResearchedTrial | None:
+    """Return a trial of a session by its key; None if the ledger has none.
+
+    Args:
+        base: Connection to the index.
+        session: ID of the session.
+        trial: Key of the trial, in hexadecimal.
+        market: The market to compare with that of the trial.
+    """
+    if not _SHA.fullmatch(trial):
+        return None
+    found = base.execute(
+        "SELECT canonical_json, family FROM trials JOIN sessions ON sessions.id = trials.session"
+        " JOIN runs ON runs.id = trials.run JOIN strategies ON strategies.id = runs.strategy"
+        " JOIN markets ON markets.id = runs.market WHERE trials.trial = ? AND sessions.name = ? AND runs.kind != 'run'",
+        (bytes.fromhex(trial), session),
+    ).fetchone()
+    if found is None:
+        return None
+    query = "SELECT first, last FROM holdout_opens JOIN sessions ON sessions.id = session WHERE name = ? LIMIT 1"
+    opened = base.execute(query, (session,)).fetchone()
+    families, kin = families_of(base, market)
+    return ResearchedTrial(found[0], opened and (opened[0], opened[1]), found[1] in (*families, *kin))
+
+
+def _is_researched(base: sqlite3.Connection, market: Market, strategy: Mapping[str, Any]) -> bool:
+    """Return whether research has tried a strategy on the family or kin of a market."""
+    families, kin = families_of(base, market)
+    code = code_of(strategy)
+    # Both values are hexadecimal.
+    same = f"sha256 = '{_id_of(strategy)}'" if code is None else f'canonical_json GLOB \'*"{code[0]}":"{code[1]}"*\''
+    query = (
+        f"SELECT 1 FROM strategies JOIN runs ON runs.strategy = strategies.id AND runs.kind != 'run'"
+        f" JOIN markets ON markets.id = runs.market WHERE {same} AND markets.family IN (?) LIMIT 1"
+    )
+    return next(select_in(base, query, [*families, *kin]), None) is not None
+
+
+def _id_of(strategy: Mapping[str, Any]) -> str:
+    return strategy_id(full_definition(strategy))

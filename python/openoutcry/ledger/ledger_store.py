@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,18 +16,18 @@ import numpy.typing as npt
 from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 from openoutcry.ledger import holdout_exposure, prior_knowledge, queries, table_export
+from openoutcry.ledger.holdout_exposure import Opening, ResearchedTrial
 from openoutcry.ledger.index_schema import ALL, select_in
 from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
 from openoutcry.ledger.log_segments import LOCK, ROTATE_AT, Segments, VerificationReport
 from openoutcry.ledger.market_families import Market
-from openoutcry.ledger.market_fingerprints import KINDS_FROM
-from openoutcry.ledger.market_matching import lines_in, n_recorded
+from openoutcry.ledger.market_matching import market_of, n_recorded
 from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
 from openoutcry.ledger.ranking import Ranking, ranking_of, scope_at
 from openoutcry.ledger.run_captions import RunFacts, facts_of
-from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, list_runs
+from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, id_of, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.sqlite_index import FILES, Index, ReadState, Result, last_indexed_hash
 from openoutcry.ledger.strategy_text import counted
@@ -86,6 +86,8 @@ class Ledger:
     def add(self, runs: Iterable[LedgerRun], *, sync: bool = True) -> list[str]:
         """Append runs in a single write and return their IDs; known IDs are skipped.
 
+        A run of a strategy that research has tried, on days of an opened holdout, is marked: it is never ranked.
+
         Args:
             runs: The runs.
             sync: Whether to wait for the disk; otherwise a power failure may lose the runs.
@@ -94,6 +96,7 @@ class Ledger:
         if not given:
             return []
         with self._segments.locked():
+            given = self._index.query(lambda base: holdout_exposure.marked(base, given))
             ids = self._index.query(lambda base: _known(base, given))
             markets = self._index.query(lambda base: n_recorded(base, [run.market for run in given]))
             entries: list[tuple[str, dict[str, Any]]] = []
@@ -178,7 +181,25 @@ class Ledger:
 
     def holdout_opens(self, market: Market, window: tuple[str, str]) -> int:
         """Count the holdout openings of a market's family that overlap a window."""
-        return self._index.query(lambda base: len(holdout_exposure.openings(base, market, window)))
+        return len(self.openings(market, window))
+
+    def openings(self, market: Market, window: tuple[str, str]) -> list[Opening]:
+        """Return the holdout openings of a market's family on days of a window.
+
+        Those of its kin count for all days.
+        """
+        return self._index.query(lambda base: holdout_exposure.openings(base, market, window))
+
+    def holdouts_read(self, market: Market, window: tuple[str, str], strategy: Mapping[str, Any]) -> list[Opening]:
+        """Return the openings whose days a run of a strategy reads again.
+
+        They count for a strategy that research has tried on the family of the market.
+        """
+        return self._index.query(lambda base: holdout_exposure.holdouts_read(base, market, window, strategy))
+
+    def trial_of(self, session: str, trial: str, market: Market) -> ResearchedTrial | None:
+        """Return a trial of a research session by its key, or None."""
+        return self._index.query(lambda base: holdout_exposure.trial_of(base, session, trial, market))
 
     def looks(self, market: Market, window: tuple[str, str]) -> int:
         """Return the number of runs on days of a window, in the family of a market."""
@@ -293,15 +314,7 @@ class Ledger:
         Raises:
             OpenOutcryError: `argument_invalid`: no run or several runs match.
         """
-        lower = prefix.lower() if isinstance(prefix, str) else ""
-        if not lower or set(lower) - set("0123456789abcdef-"):
-            raise refusal("argument_invalid", f"a run ID or a prefix of one is required; received {prefix!r}")
-        query = "SELECT run_id FROM runs WHERE run_id GLOB ? LIMIT 2"
-        found = self._index.query(lambda base: base.execute(query, (f"{lower}*",)).fetchall())
-        if len(found) != 1:
-            n = "several" if found else "no"
-            raise refusal("argument_invalid", f"a prefix of one run ID is required; received {lower!r}, of {n} runs")
-        return str(found[0][0])
+        return self._index.query(lambda base: id_of(base, prefix))
 
     def show(self, run_id: str) -> LedgerRun:
         """Return a run with all of its fields.
@@ -318,24 +331,11 @@ class Ledger:
         payload = self._segments.payload(segment, offset)
         if payload.get("run_id", "").lower() != checked:
             raise refusal("argument_invalid", f"the log must contain run {checked} unchanged; received another line")
-        return LedgerRun.from_json(payload, self._market(fingerprint))
+        return LedgerRun.from_json(payload, self._index.query(lambda base: market_of(base, fingerprint)))
 
     def facts(self, run_ids: Iterable[str]) -> dict[str, RunFacts]:
         """Return what each run is of, for captions."""
         return self._index.query(lambda base: facts_of(base, run_ids, self._segments.payload))
-
-    def _market(self, fingerprint: str) -> Market:
-        import json
-
-        query = "SELECT name, symbols, periods_per_year, id FROM markets WHERE fingerprint = ?"
-        anchors = "SELECT anchor FROM anchors JOIN markets ON markets.id = market WHERE fingerprint = ? ORDER BY anchor"
-        name, symbols, year, own = self._index.query(lambda base: base.execute(query, (fingerprint,)).fetchone())
-        found = self._index.query(lambda base: base.execute(anchors, (fingerprint,)).fetchall())
-        known = (name or "unnamed", tuple(json.loads(symbols or "[]")), year)
-        hashes = tuple(each for (each,) in found)
-        n_anchors = sum(not each >> KINDS_FROM for each in hashes)
-        lines = self._index.query(lambda base: lines_in(base, own))
-        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:], *lines)
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
         """Return the first return date and the returns of a run; None without returns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +64,18 @@ def n_recorded(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str,
     return dict(select_in(base, query, sorted({market.fingerprint for market in markets})))
 
 
-def lines_in(base: sqlite3.Connection, own: int) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+def market_of(base: sqlite3.Connection, fingerprint: str) -> Market:
+    """Return a market of the index by its fingerprint."""
+    query = "SELECT name, symbols, periods_per_year, id FROM markets WHERE fingerprint = ?"
+    name, symbols, year, own = base.execute(query, (fingerprint,)).fetchone()
+    found = base.execute("SELECT anchor FROM anchors WHERE market = ? ORDER BY anchor", (own,))
+    hashes = tuple(each for (each,) in found)
+    n_anchors = sum(not each >> KINDS_FROM for each in hashes)
+    known = (name or "unnamed", tuple(json.loads(symbols or "[]")), year)
+    return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:], *_lines_in(base, own))
+
+
+def _lines_in(base: sqlite3.Connection, own: int) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
     """Return the lines and the averages of the market with an ID."""
     found: dict[int, list[int]] = {}
     for line, shape in base.execute("SELECT line, shape FROM shapes WHERE market = ? ORDER BY line, shape", (own,)):

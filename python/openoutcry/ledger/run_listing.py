@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openoutcry.arguments import checked_integer
+from openoutcry.errors import refusal
 from openoutcry.ledger import queries
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.run_summary import RunMetricsSummary
@@ -79,3 +80,20 @@ def list_runs(base: sqlite3.Connection, which: RunFilter) -> list[RunListItem]:
         fields = (sha, text, description, market or "unnamed", (first, last), kind, bool(touched), session, ts, error)
         found.append(RunListItem(queries.summary_of(row), *fields))
     return found
+
+
+def id_of(base: sqlite3.Connection, prefix: str) -> str:
+    """Return the ID of the run with an ID prefix.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: no run or several runs match.
+    """
+    lower = prefix.lower() if isinstance(prefix, str) else ""
+    if not lower or set(lower) - set("0123456789abcdef-"):
+        raise refusal("argument_invalid", f"a run ID or a prefix of one is required; received {prefix!r}")
+    query = "SELECT run_id FROM runs WHERE run_id GLOB ? LIMIT 2"
+    found = base.execute(query, (f"{lower}*",)).fetchall()
+    if len(found) != 1:
+        n = "several" if found else "no"
+        raise refusal("argument_invalid", f"a prefix of one run ID is required; received {lower!r}, of {n} runs")
+    return str(found[0][0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -13,6 +14,9 @@ from openoutcry.backtest.strategies import from_json
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.chained_lines import canonical
+
+_CODE = ("normalised", "code")
+_SHA = re.compile("[0-9a-f]{64}")
 
 
 def digest_of(name: str, value: Any) -> str:
@@ -42,6 +46,29 @@ def full_definition(strategy: Mapping[str, Any]) -> Mapping[str, Any]:
     except OpenOutcryError:
         # Of another version of the library, or of the user.
         return strategy
+
+
+def code_of(strategy: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the name and the value of the hash of code in a definition, or None.
+
+    Research and `code_strategy` normalize a source in their own ways.
+    """
+    for member in _CODE:
+        if isinstance(found := strategy.get(member), str) and _SHA.fullmatch(found):
+            return member, found
+    return None
+
+
+def is_same_strategy(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two definitions are one strategy.
+
+    The parameters of code do not matter: research tunes them in each fold, so that the file of a candidate has the last
+    ones and its trial the proposed ones.
+    """
+    code = code_of(one)
+    if code is not None:
+        return code == code_of(other)
+    return strategy_id(full_definition(one)) == strategy_id(full_definition(other))
 
 
 @lru_cache(4096)

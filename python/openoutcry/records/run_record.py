@@ -6,6 +6,7 @@ A record contains no results. Section 7 of `contract/README.md` defines its form
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from openoutcry.errors import refusal
 from openoutcry.records.keys import key_bytes
 from openoutcry.untrusted.bounded_file import RECORD_BYTES, read_bytes
 
+_CANDIDATE, _HEAD = re.compile(rb'"format"\s*:\s*"openoutcry/candidate/'), 200
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
 
@@ -55,7 +57,13 @@ class RunRecord:
             return cls(core, 0 if is_complete else 1)
         if not is_complete:
             raise refusal("record_invalid", f"{_WANTED} '{path}', which is truncated")
-        return cls(native.Record.from_json(content))
+        try:
+            return cls(native.Record.from_json(content))
+        except native.OpenOutcryError as error:
+            if not _CANDIDATE.search(content[:_HEAD]):
+                raise
+            hint = f"hint: `openoutcry run --agent {path} --record run.json` records a run of it"
+            raise refusal("record_invalid", f"{_WANTED} '{path}', a candidate's file of research; {hint}") from error
 
     @classmethod
     def from_json(cls, text: str) -> RunRecord:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
+from openoutcry.backtest.strategies.candidate_fields import CANDIDATE_FORMAT
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.ledger import Ledger

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
+from openoutcry.backtest.strategies.candidate_fields import CANDIDATE_FORMAT, DIGEST, digest_of_fields
 from openoutcry.ledger import FAMILY_LIMITS
 from openoutcry.research.cautions import cannot_see, of_information
 from openoutcry.research.session_records import JOURNAL
@@ -66,7 +66,7 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
     if is_code:
         isolation = "none" if start["config"]["unsafe_no_isolation"] else start["environment"]["tier"]
         what |= {"source": candidate.proposal.source, "isolation": isolation}
-    return {
+    content = {
         "format": CANDIDATE_FORMAT,
         "status": STATUS,
         **what,
@@ -99,6 +99,7 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
             "git": start["environment"].get("git"),
         },
     }
+    return content | {DIGEST: digest_of_fields(content)}
 
 
 def limits_of(result: Result) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from openoutcry import agents
 from openoutcry.arguments import checked_integer
-from openoutcry.backtest.decision_makers import decision_maker_of
+from openoutcry.backtest.decision_makers import decision_maker_of, warn_of_holdout
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window
@@ -73,6 +73,8 @@ def run_board(
     """
     makers = {name: decision_maker_of(name, seed, DEFAULT_LOOKBACK) for name in dict.fromkeys([*names, "buy-and-hold"])}
     start, end = Window().resolve(dataset, max(maker.lookback for maker in makers.values()))
+    for maker in makers.values():
+        warn_of_holdout(maker.candidate, maker.name, [(dataset, (start, end))], stacklevel=3)
     n_windows = checked_integer("n_windows", n_windows, 1, end - 1 - start, "window_invalid")
     edges = [start + (end - 1 - start) * k // n_windows for k in range(n_windows + 1)]
     windows = [(first, last + 1) for first, last in pairwise(edges)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from openoutcry.backtest.decision_makers import is_named_agent, library_agent, name_of
+from openoutcry.backtest.decision_makers import is_named_agent, library_agent, name_of, named_agent, warn_of_holdout
 from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.candidate_file import is_candidate_path
 from openoutcry.backtest.strategies.observing_agent import observing_agent
 from openoutcry.harness import CallableAgent, Launcher, connect
+from openoutcry.scoring.suite_runner import SuiteWindow
 
 
 def started_agent(agent: Any) -> Any:
@@ -36,3 +38,12 @@ def started_agent(agent: Any) -> Any:
 def strategy_launcher(strategy: Strategy, name: str, symbols: Sequence[str] = ()) -> Launcher:
     """Return the launcher of a strategy in this process."""
     return CallableAgent(lambda: observing_agent(strategy, name, symbols), name)
+
+
+def warn_of_read_holdout(agent: Any, windows: Iterable[SuiteWindow]) -> None:
+    """Warn if a window of a suite reads the holdout of a candidate's file."""
+    if isinstance(agent, str) and is_candidate_path(agent):
+        named = named_agent(agent)
+        runs = ((window.dataset, (window.start, window.end)) for window in windows)
+        # At the caller of `Evaluation.run`.
+        warn_of_holdout(named.candidate, named.name, runs, stacklevel=4)

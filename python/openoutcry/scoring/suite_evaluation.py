@@ -30,7 +30,7 @@ from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring.evaluation_journal import Journal, journal_of
-from openoutcry.scoring.started_agents import started_agent
+from openoutcry.scoring.started_agents import started_agent, warn_of_read_holdout
 from openoutcry.scoring.suite import BENCHMARKS, IMPLIED, Market, Suite
 from openoutcry.scoring.suite_runner import OnFault, SuiteRunner, SuiteWindow
 
@@ -151,6 +151,7 @@ class Evaluation:
             OpenOutcryError: the agent does not exist, or a decision of a callable is invalid.
             Exception: any exception of a callable.
         """
+        warn_of_read_holdout(agent, self._windows)
         agent = started_agent(agent)
         assert not isinstance(agent, Strategy), "a strategy has a launcher"
         if isinstance(agent, Launcher):

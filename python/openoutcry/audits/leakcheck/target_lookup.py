@@ -65,9 +65,13 @@ def load_target(name: str) -> Function:
 def _agents_of(name: str) -> Function:
     """Return a function from a frame to a new agent of a strategy or a candidate.
 
-    A name of both a baseline and a strategy is the strategy: baselines look at no frame.
+    Raises:
+        OpenOutcryError: as `library_agent`; and `argument_invalid`: the name is that of a baseline too.
     """
-    strategy, agent_name = library_agent(name if name not in NAMES else f"{name}:")
+    if name in NAMES:
+        wanted = "a target must be a strategy, since a baseline cannot look ahead"
+        raise refusal("argument_invalid", f"{wanted}; received the baseline {name!r}; hint: `{name}:`, the strategy")
+    strategy, agent_name = library_agent(name)
     assert isinstance(strategy, Strategy), "the name is that of a strategy"
     return lambda frame: observing_agent(strategy, agent_name)
 

@@ -6,11 +6,9 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
-from openoutcry import openoutcry_py as native
-from openoutcry.backtest.strategies.library import CANDIDATE_FORMAT
+from openoutcry.backtest.strategies.candidate_fields import DIGEST, checked_digest
 from openoutcry.backtest.strategies.parameter_space import shown
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import OpenOutcryError, refusal
@@ -33,7 +31,7 @@ class CandidateFile:
 
     Attributes:
         content: The content.
-        digest: SHA-256 of its canonical JSON, in hexadecimal: the layout of the file does not matter.
+        digest: SHA-256 of the canonical JSON of its fields, in hexadecimal: the layout of the file does not matter.
     """
 
     content: Mapping[str, Any]
@@ -44,32 +42,23 @@ class CandidateFile:
         """Check the content of a file.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is no candidate of a known version.
+            OpenOutcryError: `argument_invalid`: it is no candidate of a known version, a field is invalid, or the
+                content has changed since research wrote it.
         """
-        found = content.get("format") if isinstance(content, Mapping) else None
-        if found != CANDIDATE_FORMAT:
-            wanted = f"a candidate must be a file that research wrote, with `format` {CANDIDATE_FORMAT}"
-            raise refusal("argument_invalid", f"{wanted}; received {shown(found if found else content)}")
-        params, source = content.get("params"), content.get("source", "")
-        if not (isinstance(content.get("strategy"), str) and isinstance(params, Mapping) and isinstance(source, str)):
-            wanted = "a candidate must have `strategy`, a name, and `params`, an object"
-            raise refusal("argument_invalid", f"{wanted}; received {shown(content.get('strategy'))}, {shown(params)}")
-        for field in ("market", "provenance"):
-            if not isinstance(content.get(field), Mapping):
-                wanted = f"`{field}` of a candidate must be an object"
-                raise refusal("argument_invalid", f"{wanted}; received {shown(content.get(field))}")
-        return cls(content, sha256(native.canonicalize(json.dumps(content)).encode()).hexdigest())
+        return cls(content, checked_digest(content))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> CandidateFile:
         """Read a file.
 
         Raises:
-            OpenOutcryError: `unknown_agent`: there is no such file. `argument_invalid`: it is no candidate.
+            OpenOutcryError: `unknown_agent`: there is no such file. `argument_invalid`: as `of`.
         """
         name = os.fspath(path)
         try:
-            content = json.loads(read_bytes(path, DOCUMENT_BYTES, "a candidate"), parse_constant=_refuse)
+            text = read_bytes(path, DOCUMENT_BYTES, "a candidate")
+            content = json.loads(text, parse_constant=_refuse, object_pairs_hook=_with_distinct_names)
+            return cls.of(content)
         except OSError as error:
             wanted = "an agent that ends in `.json` must be a candidate's file"
             raise refusal("unknown_agent", f"{wanted}; received {shown(name)}: {error.strerror}") from error
@@ -77,7 +66,6 @@ class CandidateFile:
             raise
         except (ValueError, RecursionError) as error:
             raise refusal("argument_invalid", f"a candidate must be JSON; received {shown(name)}: {error}") from error
-        return cls.of(content)
 
     @property
     def source(self) -> str | None:
@@ -96,6 +84,11 @@ class CandidateFile:
         origin = self.content["provenance"]
         return {"digest": self.digest} | {name: origin.get(name) for name in ("session_id", "trial")}
 
+    @property
+    def session(self) -> str:
+        """ID of its session; empty if the file names none."""
+        return str(self.content["provenance"].get("session_id", ""))
+
     def rules(self, kind: str, stated: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
         """Return costs or limits: the stated ones, else those of the research.
 
@@ -103,15 +96,8 @@ class CandidateFile:
             kind: `costs` or `limits`.
             stated: Values by name; None is not stated.
             defaults: Default of each name.
-
-        Raises:
-            OpenOutcryError: `argument_invalid`: the file states no numbers.
         """
         own = self.content.get(kind, {})
-        if not isinstance(own, Mapping) or not all(
-            each is None or isinstance(each, (int, float)) for each in own.values()
-        ):
-            raise refusal("argument_invalid", f"`{kind}` of a candidate must be numbers; received {shown(own)}")
         values = {name: own.get(name, default) for name, default in defaults.items()}
         return values | {name: value for name, value in stated.items() if value is not None}
 
@@ -127,34 +113,64 @@ class CandidateFile:
             return str(stated[0]), str(stated[1])
         return f"{market.get('last', '')}{_DAY}{_DAY}", _DAY
 
+    @property
+    def is_digested(self) -> bool:
+        """Whether the file states its digest, so that a change of it is detected."""
+        return DIGEST in self.content
+
+    @property
+    def holdout_text(self) -> str:
+        """The days of the holdout, for a message."""
+        first, last = self.holdout() or ("", "")
+        return f"{first} .. {last}" if last != _DAY else f"the days after {self.content['market'].get('last')}"
+
+    @property
+    def reading_text(self) -> str:
+        """What a run that reads the holdout means."""
+        return f"this run reads the holdout of the candidate, {self.holdout_text}: its result is no test on unseen days"
+
+    def has_held_out(self, dates: Sequence[str]) -> bool:
+        """Return whether the period of dates contains days of the stated holdout."""
+        held = self.holdout()
+        return held is not None and dates[0] <= held[1] + _DAY and held[0] <= dates[-1] + _DAY
+
     def reads_holdout(self, dataset: Dataset, dates: Sequence[str]) -> bool:
-        """Return whether a run over dates reads the holdout of the candidate.
+        """Return whether a run over dates reads the stated holdout of the candidate.
 
         Days of the holdout count on every market that has a symbol of the researched one: the same prices under another
-        name or for another period.
+        name or for another period. A ledger also recognizes the prices under other symbols.
         """
-        held = self.holdout()
-        is_same = self.is_own_market(dataset) or not set(dataset.symbols).isdisjoint(
-            self.content["market"].get("symbols") or ()
-        )
-        return held is not None and is_same and dates[0] <= held[1] + _DAY and held[0] <= dates[-1] + _DAY
+        symbols = self.content["market"]["symbols"]
+        is_same = self.is_own_market(dataset) or not set(dataset.symbols).isdisjoint(symbols)
+        return is_same and self.has_held_out(dates)
 
     def is_own_market(self, dataset: Dataset) -> bool:
         """Return whether a market is the researched one, with or without its holdout."""
         market = self.content["market"]
         return dataset.fingerprint in (market.get("fingerprint"), market.get("whole_fingerprint"))
 
-    def notices(self, dataset: Dataset, dates: Sequence[str]) -> list[str]:
-        """Return what a person should know about a run over dates of a market."""
-        market, notices = self.content["market"], []
-        if not self.is_own_market(dataset):
-            origin = f"{market.get('name')}, {market.get('first')} .. {market.get('last')}"
-            notices.append(f"the candidate was researched on {origin}; this is another market or period")
-        if self.reads_holdout(dataset, dates):
-            first, last = self.holdout() or ("", "")
-            days = f"{first} .. {last}" if last != _DAY else f"the days after {market.get('last')}"
-            notices.append(f"this run reads the holdout of the candidate, {days}: its result is no test on unseen days")
-        return notices
+    def market_notices(self, dataset: Dataset) -> list[str]:
+        """Return what a person should know about a run on a market."""
+        market = self.content["market"]
+        if self.is_own_market(dataset):
+            return []
+        days = f"{market['first']} .. {market['last']}" if "first" in market else f"up to {market['last']}"
+        origin = f"{market.get('name') or 'a market'}, {days}"
+        return [f"the candidate was researched on {origin}; this is another market or period"]
+
+    def stated_notice(self, dataset: Dataset, dates: Sequence[str]) -> str | None:
+        """Return that a run over dates reads the stated holdout; None if it does not."""
+        return self.reading_text if self.reads_holdout(dataset, dates) else None
+
+
+def _with_distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        wanted = "every field of a candidate must be given once"
+        raise refusal("argument_invalid", f"{wanted}; received {shown(twice)} twice; hint: keep one of the two")
+    return fields
 
 
 def _refuse(constant: str) -> Any:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from openoutcry.backtest.strategies.base import Strategy
+from openoutcry.backtest.strategies.candidate_fields import checked_digest
 from openoutcry.backtest.strategies.mean_reversion import MeanReversion
 from openoutcry.backtest.strategies.momentum import Momentum
 from openoutcry.backtest.strategies.pairs import Pairs
@@ -17,9 +18,6 @@ from openoutcry.backtest.strategies.volatility_target import VolatilityTarget
 from openoutcry.errors import refusal
 
 _CLASSES: tuple[type[Strategy], ...] = (Trend, MeanReversion, Momentum, VolatilityTarget, Pairs, RiskParity)
-
-CANDIDATE_FORMAT = "openoutcry/candidate/v1"
-"""`format` of a candidate's file, which research writes."""
 
 LIBRARY: Mapping[str, type[Strategy]] = MappingProxyType({kind.NAME: kind for kind in _CLASSES})
 """Strategy classes by name."""
@@ -34,8 +32,8 @@ def from_json(value: Any) -> Strategy:
         value: The object, or the content of a candidate's file.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the name is unknown, a parameter is invalid, or the candidate is code: it
-            runs in the sandbox only.
+        OpenOutcryError: `argument_invalid`: the name is unknown, a parameter is invalid, the candidate is invalid or
+            edited, or it is code, which runs in the sandbox only.
     """
     if isinstance(value, Mapping) and "format" in value:
         value = _of_candidate(value)
@@ -51,13 +49,11 @@ def from_json(value: Any) -> Strategy:
 
 def _of_candidate(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return strategy and parameters of the content of a candidate's file."""
-    if content["format"] != CANDIDATE_FORMAT:
-        wanted = f"the `format` of a candidate must be {CANDIDATE_FORMAT}"
-        raise refusal("argument_invalid", f"{wanted}; received {shown(content['format'])}")
+    checked_digest(content)
     if "source" in content:
         hint = "hint: `openoutcry.research.candidate_agents.load_candidate` runs it in the sandbox"
         raise refusal("argument_invalid", f"a candidate must be a library strategy; received code; {hint}")
-    return {name: content[name] for name in ("strategy", "params") if name in content}
+    return {name: content[name] for name in ("strategy", "params")}
 
 
 def catalogue() -> dict[str, dict[str, Any]]:

@@ -166,8 +166,7 @@ def typed_value(name: str, spec: Mapping[str, Any], value: Any) -> Value:
     is_int = spec["type"] == "int"
     is_number = is_integer(value) or (not is_int and isinstance(value, (float, np.floating)))
     if is_bool(value) or not is_number or not spec["min"] <= value <= spec["max"]:
-        wanted = f"`{name}` must be {'an integer' if is_int else 'a number'} from {spec['min']} to {spec['max']}"
-        raise refusal("argument_invalid", f"{wanted}; received {shown(value)}")
+        raise refusal("argument_invalid", f"{wanted_number(name, spec)}; received {shown(value)}")
     # Adding 0.0 turns -0.0 into 0.0, so that equal values are one configuration.
     number = int(value) if is_int else float(value) + 0.0
     if (step := _step(spec)) is not None:
@@ -176,6 +175,12 @@ def typed_value(name: str, spec: Mapping[str, Any], value: Any) -> Value:
             wanted = f"`{name}` must be {spec['min']} plus a multiple of {step}"
             raise refusal("argument_invalid", f"{wanted}; received {shown(value)}")
     return number
+
+
+def wanted_number(name: str, spec: Mapping[str, Any]) -> str:
+    """Return what a number of a range must be, for a message."""
+    kind = "an integer" if spec["type"] == "int" else "a number"
+    return f"`{name}` must be {kind} from {spec['min']} to {spec['max']}"
 
 
 def sample(ranges: Ranges, rng: np.random.Generator) -> dict[str, Value]:
