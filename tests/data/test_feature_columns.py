@@ -51,7 +51,7 @@ def test_an_observation_names_the_features_of_its_bar() -> None:
 
     oo.run_backtest(found, watch, (20, 40))
     for bar, observation in enumerate(shown, 20):
-        assert observation["features"] == {"vix": values(N_BARS)[bar]}
+        assert observation["market_features"] == {"vix": values(N_BARS)[bar]}
         of_symbols = {each["symbol"]: each["features"]["rsi"] for each in observation["symbols"]}
         assert of_symbols == dict(zip(SYMBOLS, values(N_BARS, 3)[bar], strict=True))
 

@@ -104,7 +104,7 @@ def test_the_wire_shows_the_numbers_of_the_dict_observation() -> None:
     text = wire.reset()
     for _ in range(30):
         told = json.loads(text)
-        assert told["features"] == {"vix": observation["market_features"][0]}
+        assert told["market_features"] == {"vix": observation["market_features"][0]}
         of_symbols = {each["symbol"]: each["features"]["rsi"] for each in told["symbols"]}
         assert list(of_symbols.values()) == observation["features"][:, 0].tolist()
         observation, *_ = arrays.step(np.zeros(3, dtype=np.float32))

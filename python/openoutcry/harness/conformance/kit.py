@@ -23,7 +23,7 @@ EPISODE = ("2020-01-02", "2020-03-31")
 
 _OPENING = "2024-01-04"
 _KNOWN = {
-    "": {"date", "cash", "symbols", "features", "portfolio"},
+    "": {"date", "cash", "symbols", "market_features", "portfolio"},
     "symbols": {"symbol", "close_history", "features", "fundamentals", "news"},
     "portfolio": {"symbol", "shares", "avg_price"},
 }

@@ -22,7 +22,7 @@ pub struct MarketObservation {
     pub portfolio: Vec<Position>,
     /// Features of the market by name, as of the bar.
     #[serde(default)]
-    pub features: BTreeMap<String, f64>,
+    pub market_features: BTreeMap<String, f64>,
 }
 
 /// A listed symbol and its last closes.
@@ -74,7 +74,7 @@ impl MarketObservation {
             cash: book.cash(),
             symbols: symbols.collect(),
             portfolio: portfolio.collect(),
-            features: by_name(as_of.market_features()),
+            market_features: by_name(as_of.market_features()),
         }
     }
 
@@ -97,7 +97,12 @@ impl MarketObservation {
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = String::new();
-        open(&mut text, self.cash, &self.date, self.features.iter().map(|(name, value)| (name.as_str(), *value)));
+        open(
+            &mut text,
+            self.cash,
+            &self.date,
+            self.market_features.iter().map(|(name, value)| (name.as_str(), *value)),
+        );
         canonical_json::push_array(&mut text, &self.portfolio, |text, held| {
             push_position(text, &held.symbol, held.shares, held.avg_price);
         });
@@ -206,7 +211,7 @@ fn open<'a>(text: &mut String, cash: f64, date: &str, features: impl Iterator<It
     canonical_json::push_number(text, cash);
     canonical_json::push_key(text, "date");
     canonical_json::push_string(text, date);
-    push_named(text, "features", features);
+    push_named(text, "market_features", features);
     canonical_json::push_key(text, "portfolio");
 }
 

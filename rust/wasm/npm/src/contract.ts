@@ -24,7 +24,7 @@ export interface MarketObservation {
   cash: number;
   symbols: SymbolView[];
   /** Features of the market. */
-  features?: Record<string, number>;
+  market_features?: Record<string, number>;
   portfolio: Position[];
 }
 
