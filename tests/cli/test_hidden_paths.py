@@ -25,7 +25,19 @@ pytestmark = pytest.mark.once
 # Texts of commands with agents that name no file of prices: the agent itself, names, numbers and words.
 NO_PATHS = {
     *("agent", "window", "name", "env", "sandbox", "masking", "symbol", "column", "names", "axis", "calendar"),
-    *("day_starts", "label", "tz", "date_order", "date_format", "decimal", "adjusted", "duplicates", "form", "every"),
+    *(
+        "day_starts",
+        "label",
+        "tz",
+        "date_order",
+        "date_format",
+        "decimal",
+        "adjusted",
+        "duplicates",
+        "form",
+        "every",
+        "features",
+    ),
 }
 
 
