@@ -132,6 +132,14 @@ def test_bands_are_the_same_for_one_seed_and_differ_for_another() -> None:
     assert one.cagr == pytest.approx({q: nav ** (252.0 / len(RETURNS)) - 1.0 for q, nav in one.final.items()}, rel=1e-2)
 
 
+def test_bands_below_a_month_have_no_annual_growth() -> None:
+    short = bands(RETURNS[:20], 252.0, 1, 50)
+    assert short.cagr is None
+    assert short.no_cagr == "at least a month, 21 returns, is required; the run has 20"
+    assert bands(RETURNS[:21], 252.0, 1, 50).no_cagr == ""
+    assert bands(RETURNS, None, 1, 50).no_cagr == "the number of bars per year is unknown"
+
+
 def test_resampled_growth_has_the_mean_and_the_spread_of_the_returns() -> None:
     found = bands(RETURNS, None, 1, 2000)
     logs = np.log1p(RETURNS)

@@ -305,6 +305,8 @@ def test_invalid_options_are_refused(tmp_path: Path) -> None:
         ((path, path), "received a second column `market`"),
         ((path, "--suite", "default"), "`--suite` must be left out for CSV files"),
         ((path, "--benchmark", "x"), "`--benchmark` must be one of market, a, b; received 'x'"),
+        ((path, "--cash", "a", "--passive", "a"), "`--passive` must be a column that no other side has; received 'a'"),
+        ((path, "--passive", "a", "--passive", "a"), "received 'a', which `--passive` has too"),
         ((path, "--csv", "x"), "`--csv` must be equity, returns or percent"),
         ((path, "--csv", "equity"), "equity must be above 0"),
         ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),

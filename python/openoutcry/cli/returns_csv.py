@@ -70,7 +70,12 @@ class SideColumns:
         Raises:
             OpenOutcryError: a column is missing.
         """
+        taken: dict[str, str] = {}
         for option, name in self._by_option():
+            # A side that is counted twice would decide twice.
+            if (other := taken.setdefault(name, option)) != option or self.passive.count(name) > 1:
+                message = f"`{option}` must be a column that no other side has; received {name!r}"
+                raise refusal("argument_invalid", f"{message}, which `{other}` has too")
             if name not in series:
                 raise refusal("argument_invalid", f"`{option}` must be one of {', '.join(series)}; received {name!r}")
         one = {"benchmark": self.benchmark, "cash": self.cash, "equal_weight": self.equal_weight}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,8 @@ class Bands:
         block_length: Mean length of a block, in bars.
         bars: Indices of the bars of `nav`, rising, at most 160.
         nav: Quantile level to NAV at `bars`.
-        cagr: Quantile level to compound annual growth rate; None if the number of bars per year is unknown.
+        cagr: Quantile level to compound annual growth rate; None if it is undefined.
+        no_cagr: Why it is undefined, else empty.
         final: Quantile level to final NAV.
         drawdown: Quantile level to maximum drawdown, below 0; 0.05 is the deeper end.
         deeper: Depth to the share of paths with a maximum drawdown at least as deep.
@@ -54,6 +56,7 @@ class Bands:
     bars: npt.NDArray[np.int64]
     nav: Mapping[float, Floats]
     cagr: Mapping[float, float] | None
+    no_cagr: str
     final: Mapping[float, float]
     drawdown: Mapping[float, float]
     deeper: Mapping[float, float]
@@ -87,7 +90,8 @@ def bands_of(returns: Floats, periods_per_year: float | None, seed: int = 0, n_p
     parts = [(path[:, bars], _depths(path)) for path in _paths(returns, length, count, seed)]
     at, depths = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     final = at[:, -1]
-    rates = None if periods_per_year is None else np.maximum(final, 0.0) ** (periods_per_year / n) - 1.0
+    reason = _no_cagr(n, periods_per_year)
+    rates = None if reason else np.maximum(final, 0.0) ** ((periods_per_year or 1.0) / n) - 1.0
     return Bands(
         n_paths=count,
         seed=seed,
@@ -95,11 +99,20 @@ def bands_of(returns: Floats, periods_per_year: float | None, seed: int = 0, n_p
         bars=bars,
         nav={level: np.quantile(at, level, axis=0) for level in LEVELS},
         cagr=None if rates is None else _quantiles(rates),
+        no_cagr=reason,
         final=_quantiles(final),
         drawdown=_quantiles(depths),
         deeper={depth: float((depths <= -depth).mean()) for depth in DEPTHS},
         loss=float((final < 1.0).mean()),
     )
+
+
+def _no_cagr(n_returns: int, periods_per_year: float | None) -> str:
+    """Return why an annual growth rate is undefined, as it is for the run; else empty."""
+    if periods_per_year is None:
+        return "the number of bars per year is unknown"
+    month = ceil(periods_per_year / 12)
+    return f"at least a month, {month} returns, is required; the run has {n_returns}" if n_returns < month else ""
 
 
 def _paths(returns: Floats, length: float, n_paths: int, seed: int) -> Iterator[Floats]:

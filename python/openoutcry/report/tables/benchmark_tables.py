@@ -59,7 +59,7 @@ def band_tables(found: Bands) -> list[Table]:
     for place, level in enumerate(found.final):
         rate = None if found.cagr is None else found.cagr[level]
         if rate is None:
-            reasons[place, "cagr"] = _NO_CAGR
+            reasons[place, "cagr"] = found.no_cagr
         rows.append((f"{level * 100:g}%", found.final[level], rate, found.drawdown[level]))
     chances = _chances(found.deeper, found.loss)
     return [
