@@ -18,12 +18,15 @@ from report_pages import HOSTILE
 
 import openoutcry as oo
 from openoutcry.backtest.trades import trades_of
+from openoutcry.report.pages.metric_labels import Metric
 from openoutcry.report.pages.table_parts import csv_text, table_html, written
 from openoutcry.report.pages.trades_section import MOST_ROWS
 from openoutcry.report.run_report import AnalysisInputs, tables_of
 from openoutcry.report.tables.file_tables import columns_of, write_tables
+from openoutcry.report.tables.table_builders import statistics_table
 from openoutcry.report.views.table_view import Column, Table
 from openoutcry.scoring.benchmark_comparison import compare
+from openoutcry.scoring.statistic_values import Statistics
 
 MARKET = oo.Dataset.synthetic(4, 300, 5)
 RUN = oo.run_backtest(MARKET, "momentum", name="mom")
@@ -197,6 +200,20 @@ def test_a_table_has_a_label_for_each_value_of_a_narrow_row() -> None:
 )
 def test_a_value_is_written_in_its_unit(value: Any, unit: str, text: str) -> None:
     assert written(value, unit) == text
+
+
+def test_the_reason_of_an_undefined_number_names_its_column() -> None:
+    known = {name: Metric(name, "ratio", "") for name in ("sharpe", "vol", "beta")}
+    run = Statistics({"sharpe": None, "vol": None, "beta": 1.0}, {"sharpe": "no returns", "vol": "no returns"})
+    other = Statistics(
+        {"sharpe": None, "vol": None, "beta": None}, {"sharpe": "no returns", "vol": "constant", "beta": "itself"}
+    )
+    table = statistics_table("metrics", "Metrics", known, [("value", "Run", run), ("other", "Benchmark", other)])
+    assert [row[-1] for row in table.rows] == [
+        "no returns",
+        "Run: no returns; Benchmark: constant",
+        "Benchmark: itself",
+    ]
 
 
 def test_csv_has_full_precision_and_empty_cells_for_undefined_numbers() -> None:

@@ -110,6 +110,20 @@ def test_a_market_is_required(record: Path, tmp_path: Path) -> None:
     assert "`--data` or `--scenario` is required; received neither" in str(done.exception)
 
 
+@pytest.mark.parametrize("name", ["us-treasury", "us-treasury:all"])
+def test_a_bundled_market_is_found_by_the_name_in_the_record(name: str, tmp_path: Path) -> None:
+    data = open_dataset(name, Reading())
+    oo.run_backtest(data, "equal-weight", (20, 60), capture=True).record.save(tmp_path / "run.json")
+    done = report(str(tmp_path / "run.json"), "--out", str(tmp_path / "x.html"))
+    assert done.exit_code == 0, done.output
+    # Another market of that name is no market of the record.
+    renamed = oo.Dataset(oo.Dataset.synthetic(2, 60, 1)._core, name="us-treasury")
+    oo.run_backtest(renamed, "equal-weight", capture=True).record.save(tmp_path / "other.json")
+    other = report(str(tmp_path / "other.json"), "--out", str(tmp_path / "y.html"))
+    assert other.exit_code != 0
+    assert not (tmp_path / "y.html").exists()
+
+
 def test_a_record_of_several_runs_requires_a_run_index(tmp_path: Path) -> None:
     data = market()
     runs = [oo.run_backtest(data, "momentum", window, capture=True).record for window in ((19, 40), (40, 70))]

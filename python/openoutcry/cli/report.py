@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from openoutcry import data
 from openoutcry.backtest.replay import Replay, replay
 from openoutcry.backtest.run import Run
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
@@ -88,6 +89,7 @@ def report(
     check_tables(tables, table_format)
     read = RunRecord.load(record)
     chosen, sealed = _chosen(read, run), _scenario(scenario, scenario_key)
+    source = source or ([] if sealed else _bundled(read, chosen))
     datasets = _datasets(source, reading, sealed)
     key = None if public_key is None else public_key_of(public_key)
     done, made = _replayed((read, chosen), datasets, key, fill_key)
@@ -104,6 +106,15 @@ def report(
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
+
+
+def _bundled(record: RunRecord, run: int) -> list[str]:
+    """Return the name of the bundled market of a run, by its name and fingerprint."""
+    header = record.headers[run]
+    base = header.get("dataset.name", "").partition(":")[0]
+    choices = [base, f"{base}:all"] if base in data.names() else []
+    opened = ((choice, open_datasets([choice], NOTHING_STATED)[0]) for choice in choices)
+    return [choice for choice, market in opened if market.fingerprint == header["dataset.fingerprint"]][:1]
 
 
 def _datasets(source: list[str], reading: Reading, sealed: Scenario | None) -> list[Dataset]:

@@ -32,8 +32,8 @@ def statistics_table(
         for (column, _, each), value in zip(columns, values, strict=True):
             if value is None:
                 reasons[place, column] = in_words(each.undefined.get(key, "")) or "not measured"
-        whys = dict.fromkeys(reasons[place, column] for column, _, _ in columns if (place, column) in reasons)
-        rows.append((key, metric.label, *values, metric.help, "; ".join(whys)))
+        whys = {label: reasons[place, column] for column, label, _ in columns if (place, column) in reasons}
+        rows.append((key, metric.label, *values, metric.help, _why(whys, len(columns))))
     heads = (
         Column("name", "Name", "hidden"),
         Column("label", "Statistic"),
@@ -42,3 +42,10 @@ def statistics_table(
         Column("undefined", "Why undefined", "hidden"),
     )
     return Table(name, title, heads, tuple(rows), tuple(metric.unit for metric in metrics), reasons)
+
+
+def _why(whys: Mapping[str, str], n_columns: int) -> str:
+    """Return the reasons, with their columns unless all have the same."""
+    if len(whys) == n_columns and len({*whys.values()}) == 1:
+        return next(iter(whys.values()))
+    return "; ".join(f"{label}: {why}" for label, why in whys.items())
