@@ -58,7 +58,7 @@ SCENARIO = f"The market is a scenario: a JSON file with its spec, or one of {', 
 def report(
     record: Path = RECORD,
     source: list[str] = typer.Option(
-        [], "--data", help="The market: a bundled name, a file or a snapshot; repeatable for runs on several markets."
+        [], "--data", help="The market: a file, snapshot or bundled name; repeatable. A bundled one is found by itself."
     ),
     out: Path = typer.Option(Path("report.html"), help="Output file."),
     run: int | None = typer.Option(None, min=0, help="Index of the run, from 0, if the record has several."),
