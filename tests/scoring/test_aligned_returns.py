@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,16 @@ def test_a_pandas_series_is_matched_by_date_and_not_by_place() -> None:
 def test_values_that_are_no_returns_of_these_bars_are_refused(given: Any, words: str) -> None:
     message = refused(given)
     assert words in message or words.replace("SYN00", FIRST) in message
+
+
+def test_returns_that_may_be_percentages_of_a_short_bond_are_a_warning() -> None:
+    bond = 0.1 * STEPS / STEPS.std()
+    for given in (benchmark_returns, lambda series, run: factor_returns({"bond": series}, run)):
+        with pytest.warns(UserWarning, match="varies by more than 80% a year; hint: divide percentages by 100"):
+            given(bond, RUN)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            given(bond / 100.0, RUN)
 
 
 def test_a_file_without_dates_or_with_two_columns_is_refused(tmp_path: Path) -> None:

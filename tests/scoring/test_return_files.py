@@ -325,6 +325,31 @@ def test_percentages_given_as_returns_are_a_caveat() -> None:
         oo.scoring.scorer.submit_returns("me", small)
 
 
+@pytest.mark.parametrize("symbol", ["UST1Y", "UST2Y", "UST3Y"])
+def test_percentages_of_short_bonds_are_asked_about_and_their_fractions_are_not(tmp_path: Path, symbol: str) -> None:
+    bonds = oo.data.load("us-treasury")
+    close = pd.Series(bonds.close[-1500:, bonds.symbols.index(symbol)], pd.DatetimeIndex(bonds.dates[-1500:]))
+    percent = (100.0 * close.pct_change().dropna()).round(2).rename("me").rename_axis("date")
+    path = tmp_path / "returns.csv"
+    percent.to_csv(path)
+    assert "hint: for percentages such as 1.2, `--csv percent`" in refused(path)
+    assert printed(path, "--csv", "percent")["caveats"] == []
+    market = {"benchmark": percent, "equal_weight": percent / 100}
+    caveats = oo.score({"me": percent / 100, "other": percent}, **market).caveats
+    assert [caveat.split("`")[1] for caveat in caveats] == ["benchmark", "other"]
+    (percent / 100).to_csv(path)
+    assert printed(path)["caveats"] == []
+
+
+def test_two_decimals_of_days_say_percentages_and_those_of_months_do_not() -> None:
+    days = pd.bdate_range("2022-01-03", periods=200)
+    bond = pd.Series(np.random.default_rng(2).normal(0.0, 0.04, 200).round(2), days)
+    assert "`me` has two decimals, as percentages have; hint: divide it by 100" in oo.score({"me": bond}).caveats[0]
+    assert oo.score({"me": bond + 1e-4}).caveats == ()
+    months = pd.Series(bond.to_numpy(), pd.date_range("2005-01-31", periods=200, freq="ME"))
+    assert oo.score({"me": months}).caveats == ()
+
+
 def test_percent_signs_say_nothing_about_other_columns(tmp_path: Path) -> None:
     lines = [f"{day},{me}%,{other}" for day, (me, other) in zip(ISO, TABLE.to_numpy().tolist(), strict=True)]
     path = saved(tmp_path, "\n".join(["date,me,rev", *lines]) + "\n")

@@ -13,7 +13,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.data.readers.return_file import ReturnTable
 from openoutcry.errors import OpenOutcryError, refusal
-from openoutcry.scoring.return_values import are_gross, is_cumulative, varies_as_percent
+from openoutcry.scoring.return_values import are_gross, is_cumulative, percent_doubt
 
 # Returns are below this value and equity is above it, except after large losses, where `--csv` is required.
 _BETWEEN = 0.5
@@ -54,8 +54,8 @@ def kind_of(path: Path, table: ReturnTable, periods_per_year: float | None) -> s
         raise refusal("value_invalid", f"{wanted}; received {received}; {hint}")
     if lowest < -1.0:
         raise _unstated(path, "`percent` or `returns`", f"{received}, and no return is below -1", "percent")
-    if lowest < 0.0 and _varies(replace(table, series=series), periods_per_year):
-        raise _unstated(path, "`percent` or `returns`", f"{received}, which vary as percentages do", "percent")
+    if lowest < 0.0 and (doubt := _doubt(replace(table, series=series), periods_per_year)):
+        raise _unstated(path, "`percent` or `returns`", f"{received}: {doubt}", "percent")
     if highest >= _BETWEEN or lowest >= 0.0:
         raise _unstated(path, "`equity`, `returns` or `percent`", f"{received}, which fit them", "returns")
     return "returns"
@@ -85,12 +85,15 @@ def check_signs(path: Path, table: ReturnTable, kind: str) -> None:
         raise refusal("argument_invalid", f"{message}; hint: `--csv returns`")
 
 
-def _varies(table: ReturnTable, periods_per_year: float | None) -> bool:
-    """Return whether a series varies as percentages do."""
+def _doubt(table: ReturnTable, periods_per_year: float | None) -> str:
+    """Return how a column looks like percentages; else empty."""
     periods = periods_per_year
     if periods is None and table.are_dates and not table.questions:
         periods = native.inferred_periods_per_year(list(table.labels or ()))
-    return periods is not None and any(varies_as_percent(values, periods) for values in table.series.values())
+    if periods is None:
+        return ""
+    doubts = ((name, percent_doubt(values, periods)) for name, values in table.series.items())
+    return next((f"{name!r} {doubt}" for name, doubt in doubts if doubt), "")
 
 
 def _unstated(path: Path, kinds: str, received: str, option: str) -> OpenOutcryError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.arguments import row_labels, type_of
 from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
@@ -21,7 +23,7 @@ from openoutcry.data.label_dates import check_order, iso_dates, names_dates
 from openoutcry.data.readers import return_file
 from openoutcry.data.readers.questions import check
 from openoutcry.errors import refusal
-from openoutcry.scoring.return_values import check_not_prices, varies_as_percent
+from openoutcry.scoring.return_values import check_not_prices, percent_doubt, varies_as_percent
 
 __all__ = ["benchmark_returns", "factor_returns", "symbol_returns"]
 
@@ -41,6 +43,9 @@ def benchmark_returns(given: Any, run: Run) -> tuple[str, Floats]:
 
     Raises:
         OpenOutcryError: the symbol is unknown, a date of the run has no value, or the values are no returns.
+
+    Warns:
+        UserWarning: returns may be percentages: they vary by more than 80 % a year, or have two decimals.
     """
     if isinstance(given, str) and given in run.dataset.symbols:
         return given, symbol_returns(run.dataset, given, run.dates)
@@ -68,6 +73,9 @@ def factor_returns(given: Any, run: Run) -> dict[str, Floats]:
 
     Raises:
         OpenOutcryError: as `benchmark_returns`.
+
+    Warns:
+        UserWarning: as `benchmark_returns`.
     """
     if isinstance(given, (str, os.PathLike)):
         labels, columns = _table(given, "factors")
@@ -238,4 +246,6 @@ def _checked(name: str, returns: Floats, run: Run) -> Floats:
     check_not_prices(name, returns)
     if periods is not None and varies_as_percent(returns, periods):
         raise refusal("value_invalid", f"{wanted}; received a volatility above 300% a year; {hint}")
+    if periods is not None and (doubt := percent_doubt(returns, periods)):
+        warnings.warn(native.readable_text(f"`{name}` {doubt}; {hint}"), stacklevel=3)
     return np.ascontiguousarray(returns)

@@ -23,6 +23,12 @@ class Sides:
     equal_weight: npt.ArrayLike | None
     passive: npt.ArrayLike | None
 
+    @property
+    def portfolios(self) -> dict[str, Any]:
+        """The given returns by name, without cash."""
+        given = {"benchmark": self.benchmark, "equal_weight": self.equal_weight, "passive": self.passive}
+        return {name: values for name, values in given.items() if values is not None}
+
     def checked(self, n_days: int) -> tuple[Array | None, Array | None, Array]:
         """Return buy-and-hold, cash, and passive portfolios.
 

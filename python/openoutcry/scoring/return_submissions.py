@@ -49,12 +49,13 @@ def submit_returns(
         OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
 
     Warns:
-        UserWarning: bars per year contradict the dates by a factor above 1.5, or bars are missing.
+        UserWarning: bars per year contradict the dates by a factor above 1.5, or bars are missing, or returns may be percentages
+            or cumulative.
     """
     sides = Sides(benchmark, cash, equal_weight, passive)
     dates = dates_of(dates, {"returns": returns, **vars(sides)})
     submission = returns_of(agent_id, returns, windows, sides, dates, periods_per_year, in_sample_trials)
-    doubts = doubts_of({agent_id: returns}, periods_of(dates, periods_per_year))
+    doubts = doubts_of(sides.portfolios | {agent_id: returns}, periods_of(dates, periods_per_year))
     for caveat in (*caveats_of(dates, periods_per_year), *doubts):
         warnings.warn(native.readable_text(f"{agent_id}: {caveat}"), stacklevel=2)
     return submission

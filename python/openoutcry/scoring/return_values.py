@@ -15,6 +15,10 @@ from openoutcry.errors import refusal
 Array = npt.NDArray[np.float64]
 # A volatility of 300 % a year is beyond that of any asset or usual leverage. Few returns do not show theirs.
 MOST_VOLATILITY, _LEAST_RETURNS = 3.0, 20
+# Few assets vary by more than 80 % a year, which is 5 % a day of 252. Percentages of bonds of two years do.
+_USUAL_VOLATILITY, _MOST_DAYS = 0.8, 366.0
+# Daily fractions of two decimals have steps of 1 %; percentages of two decimals are usual. Few values do not show them.
+_LEAST_DAYS, _LEAST_DISTINCT = 100.0, 10
 # Steps of a sum are smaller than its spread; those of returns have twice their variance.
 _MOST_STEPS = 0.3
 _LEAST_GROSS, _MOST_GROSS = 0.5, 2.0
@@ -91,10 +95,31 @@ def check_not_prices(name: str, returns: Array) -> None:
 
 def varies_as_percent(returns: Array, periods_per_year: float) -> bool:
     """Return whether returns vary as percentages do that are taken for fractions."""
+    return _volatility(returns[np.isfinite(returns)], periods_per_year) > MOST_VOLATILITY
+
+
+def percent_doubt(returns: Array, periods_per_year: float) -> str:
+    """Return how returns look like percentages taken for fractions; else empty."""
     known = returns[np.isfinite(returns)]
+    volatility, is_daily = _volatility(known, periods_per_year), periods_per_year <= _MOST_DAYS
+    for bound in (MOST_VOLATILITY, _USUAL_VOLATILITY):
+        # Percentages of shorter bars are above the first bound.
+        if volatility > bound and (is_daily or bound == MOST_VOLATILITY):
+            return f"varies by more than {bound:.0%} a year"
+    if periods_per_year > _LEAST_DAYS and _has_two_decimals(known):
+        return "has two decimals, as percentages have"
+    return ""
+
+
+def _has_two_decimals(values: Array) -> bool:
+    hundredths = np.round(values * 100.0)
+    return bool(np.abs(values * 100.0 - hundredths).max(initial=0.0) < 1e-9) and len(set(hundredths)) >= _LEAST_DISTINCT
+
+
+def _volatility(known: Array, periods_per_year: float) -> float:
     if len(known) < _LEAST_RETURNS:
-        return False
-    return bool(np.std(known, ddof=1) * np.sqrt(periods_per_year) > MOST_VOLATILITY)
+        return 0.0
+    return float(np.std(known, ddof=1) * np.sqrt(periods_per_year))
 
 
 def is_cumulative(returns: Array) -> bool:
@@ -124,9 +149,10 @@ def doubts_of(series: Mapping[Any, Any], periods_per_year: float) -> tuple[str, 
         if rows.dtype.kind not in "fiu":
             continue
         floats = rows.astype(np.float64)
-        if any(varies_as_percent(row, periods_per_year) for row in floats):
-            hint = "hint: divide it by 100 if it holds percentages"
-            doubts.append(f"`{name}` varies by more than {MOST_VOLATILITY:.0%} a year; {hint}")
+        doubt = next(filter(None, (percent_doubt(row, periods_per_year) for row in floats)), "")
+        if doubt:
+            hint = "hint: divide it by 100 if it holds percentages, or `--csv percent` for a file"
+            doubts.append(f"`{name}` {doubt}; {hint}")
         elif any(map(is_cumulative, floats)):
             hint = "hint: if it is cumulative, score the returns of each bar"
             doubts.append(f"`{name}` changes by small steps, as cumulative returns do; {hint}")

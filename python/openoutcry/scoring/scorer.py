@@ -186,11 +186,11 @@ def _caveats(terms: _Terms) -> tuple[str, ...]:
 
 
 def _doubts(agents: Any, terms: _Terms) -> tuple[str, ...]:
-    """Return the caveats of agents that are given as returns."""
+    """Return the caveats of agents that are given as returns, and of their benchmarks."""
     series = {name: each for name, each in _series(agents, None).items() if not _is_submittable(each)}
     if not series or (isinstance(agents, (list, tuple)) and any(map(_is_submittable, agents))):
         return ()
-    return doubts_of(series, periods_of(terms.dates, terms.periods_per_year))
+    return doubts_of(terms.sides.portfolios | series, periods_of(terms.dates, terms.periods_per_year))
 
 
 def _submissions(agents: Any, terms: _Terms) -> list[Submission]:
