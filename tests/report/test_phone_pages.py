@@ -61,6 +61,17 @@ def test_no_page_scrolls_sideways_and_every_cell_is_reachable(page: Any) -> None
     assert page.evaluate(UNREACHABLE, WIDTH) == []
 
 
+def test_no_label_of_an_interval_overlaps_another(page: Any) -> None:
+    overlapping = page.evaluate(
+        """() => [...document.querySelectorAll("svg.oo-interval")].flatMap((svg) => {
+            const boxes = [...svg.querySelectorAll(":scope > text")].map((each) => each.getBoundingClientRect())
+                .filter((box) => box.width).sort((one, other) => one.left - other.left);
+            return boxes.slice(1).filter((box, place) => box.left < boxes[place].right + 2).map((box) => svg.outerHTML);
+        })"""
+    )
+    assert overlapping == []
+
+
 def test_a_value_is_not_broken_inside_a_number(page: Any) -> None:
     """A cell that stacks has its value on one line, unless it is a text of several words."""
     broken = page.evaluate(

@@ -89,6 +89,7 @@ def test_the_headline_states_eligibility_and_separation() -> None:
     [
         (["eligible"], "The only agent is eligible."),
         (["unknown"], "The only agent is unknown."),
+        (["insufficient"], "The only agent has too little data."),
         (["eligible", "unknown"], "1 of 2 agents is eligible."),
         (["eligible", "eligible", "insufficient"], "2 of 3 agents are eligible."),
         (["insufficient", "insufficient"], "None of 2 agents is eligible."),

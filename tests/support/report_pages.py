@@ -14,7 +14,7 @@ from openoutcry.report.views.score_view import FieldTest, Floor, ScoreGate, Scor
 
 SYMBOLS = ("USD", "JPY", "GBP", "CHF", "SEK", "NOK", "AUD", "CAD", "NZD")
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
-VOID = {"meta", "input", "br", "img", "link", "hr"}
+VOID = {"meta", "input", "br", "img", "link", "wbr", "hr"}
 PROVENANCE = Provenance([("openoutcry", "0.1.0"), ("dataset fingerprint", "sha256:00ff"), ("command", "a & b")])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 __all__ = [
     "DASH",
@@ -10,6 +11,7 @@ __all__ = [
     "PLUS_MINUS",
     "TIMES",
     "attribute",
+    "breakable",
     "clean",
     "escape",
     "number",
@@ -33,6 +35,8 @@ _CONTROLS = {
 }
 # Reasons of the engine, which are refusals, in the words of a reader.
 _UNDEFINED_BECAUSE = {"varying returns are required; received constant returns": "the returns are constant"}
+# Parts of a name such as `trend:fast=20,slow=100`: a value stays with its key if both fit into a column of a phone.
+_PARTS = re.compile(r"(?:[^\s:,_/-]{1,18}(?=[\s:,_/-]|$)|[^\s:,=_/-]{1,18})[:,=_/-]*\s*|[:,=_/-]+\s*|\s+")
 _LINES = {**_CONTROLS, 10: "\n", 0x2028: "\n", 0x2029: "\n"}
 
 
@@ -52,6 +56,13 @@ def escape(text: str) -> str:
     Control and bidirectional override characters become U+FFFD: they could hide or reorder what a reader sees.
     """
     return html.escape(text.translate(_CONTROLS), quote=True)
+
+
+def breakable(name: str) -> str:
+    """Return a name as HTML that breaks between its parts, and not within them."""
+    # Browsers break at a space and after a hyphen without it.
+    parts = [escape(part) + ("" if part[-1] == "-" or part[-1].isspace() else "<wbr>") for part in _PARTS.findall(name)]
+    return "".join(parts).removesuffix("<wbr>")
 
 
 def attribute(name: str, value: str) -> str:

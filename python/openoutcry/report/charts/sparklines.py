@@ -17,6 +17,13 @@ Z95 = 1.959963984540054
 """Standard normal quantile of a two-sided 95% interval."""
 
 
+MINOR = ' class="oo-minor"'
+"""Attribute of a label that narrow screens hide."""
+
+# Pixels: the cell of an interval on a phone, a character of its labels, and the space around one.
+_NARROW, _CHARACTER, _MARGIN = 84.0, 6.6, 5.0
+
+
 @dataclass(frozen=True)
 class Ground:
     """Background of an interval mark.
@@ -89,15 +96,27 @@ def interval_axis(low: float, high: float) -> str:
     """Draw the labels of a column of `interval_mark` cells."""
     ticks = [t for t in ValueScale(low, high, False).ticks(3) if 0.06 < (t - low) / (high - low) < 0.94]
     digits = 1 if all(abs(round(t, 1) - t) < 1e-9 for t in ticks) else 2
+    labels = [((t - low) / (high - low), number(t, 0 if t == 0.0 else digits)) for t in ticks]
+    shown = _apart(labels)
     texts = "".join(
-        f'<text x="{place((t - low) / (high - low))}" y="12" text-anchor="middle">'
-        f"{number(t, 0 if t == 0.0 else digits)}</text>"
-        for t in ticks
+        f'<text x="{place(at)}" y="12" text-anchor="middle"{"" if at in shown else MINOR}>{text}</text>'
+        for at, text in labels
     )
     return (
         '<svg class="oo-chart oo-interval" role="img" width="100%" height="16"><title>Scale of the intervals</title>'
         f"<desc>From {number(low)} to {number(high)}.</desc>{texts}</svg>"
     )
+
+
+def _apart(labels: Sequence[tuple[float, str]]) -> set[float]:
+    """Return the places of the labels that fit into a narrow cell, zero first."""
+    kept: list[tuple[float, float, float]] = []
+    for at, text in sorted(labels, key=lambda label: label[1] != "0"):
+        middle, half = at * _NARROW, len(text) * _CHARACTER / 2.0
+        is_inside = half <= middle + _MARGIN and middle + half <= _NARROW + _MARGIN
+        if is_inside and all(abs(middle - other) >= half + width + _MARGIN for _, other, width in kept):
+            kept.append((at, middle, half))
+    return {at for at, _, _ in kept}
 
 
 def interval_range(estimates: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
 from openoutcry.report.pages.page_parts import DATA, Detail, figure, heading, legend, notices_list, scroll, switch
 from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
-from openoutcry.report.text_format import DASH, attribute, escape, number, percent
+from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent
 from openoutcry.report.views.run_view import BoardRow, BoardSection, RunView
 
 __all__ = ["board_section", "colour_slots"]
@@ -38,7 +38,7 @@ def board_section(section: BoardSection, key: str, slots: Mapping[str, int]) -> 
     """
     parts = [
         heading(2, section.title, key),
-        f'<p class="verdict">{escape(verdict_text.board_verdict(section.rows))}</p>',
+        f'<p class="verdict">{breakable(verdict_text.board_verdict(section.rows))}</p>',
         _ranking(section, key),
         notices_list(section.notices, 3, DATA),
         _windows(section),
@@ -134,7 +134,7 @@ def _windows(section: BoardSection) -> str:
                 continue
             total = percent(float(window.nav[-1]) - 1.0, signed=True)
             cells.append(f"<td>{sparkline(window.nav, low, high)}<span>{total}</span></td>")
-        rows.append(f'<tr><th scope="row"{_full(row.agent)}>{escape(row.agent)}</th>{"".join(cells)}</tr>')
+        rows.append(f'<tr><th scope="row"{_full(row.agent)}>{breakable(row.agent)}</th>{"".join(cells)}</tr>')
     head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
     table = (
         '<table class="windows"><caption><span>NAV and return in each window; one scale per column.</span></caption>'
@@ -183,7 +183,7 @@ def _card(run: RunView, section: BoardSection, span: list[float]) -> str:
     chart = equity_chart(lines, include=span, points=160, height=96, slim=True)
     sharpe, _ = verdict_text.estimate(run)
     result = f"final NAV {number(float(run.nav[-1]))}" + ("" if sharpe is None else f", Sharpe {number(sharpe)}")
-    return f"<figure><figcaption><b>{escape(run.name)}</b> <span>{result}</span></figcaption>{chart}</figure>"
+    return f"<figure><figcaption><b>{breakable(run.name)}</b> <span>{result}</span></figcaption>{chart}</figure>"
 
 
 def _anchor(key: str, index: int) -> str:

@@ -22,7 +22,7 @@ from openoutcry.report.pages.page_parts import (
     scroll,
     switch,
 )
-from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent, plural
 from openoutcry.report.views.comparison_view import ComparisonView, Estimate, PairRow
 
 __all__ = ["comparison_verdict", "render_comparison"]
@@ -48,7 +48,7 @@ def render_comparison(view: ComparisonView) -> str:
     body = (
         f'<header><p class="eyebrow">OpenOutcry comparison</p>{heading(1, names)}'
         f'<p class="sub">{escape(span)}</p></header>'
-        f'<main><div class="headline scored"><p class="verdict">{escape(comparison_verdict(view))}</p>{lost}</div>'
+        f'<main><div class="headline scored"><p class="verdict">{breakable(comparison_verdict(view))}</p>{lost}</div>'
         f"{notices_list(view.notices, 2, 'Differences between the runs')}"
         f"<section>{heading(2, 'Equity')}{_equity(view)}</section>"
         f"<section>{heading(2, 'Drawdown')}{_drawdowns(view)}</section>"
@@ -161,7 +161,7 @@ def _pair_table(view: ComparisonView, estimates: Sequence[Estimate], title: str,
             cells = [("Difference", shown[0]), ("95% interval", interval), ("p", p_values[0]), ("Adjusted p", adjusted)]
             drawn = interval_mark(*mark, low, high)
         inner = "".join(labelled_cell(*cell) for cell in cells)
-        rows.append(f'<tr><th scope="row">{escape(name)}</th>{inner}<td class="mark">{drawn}</td></tr>')
+        rows.append(f'<tr><th scope="row">{breakable(name)}</th>{inner}<td class="mark">{drawn}</td></tr>')
     heads = "".join(f'<th scope="col">{label}</th>' for label in ("Difference", "95% interval", "p", "Adjusted p"))
     axis = f'<th scope="col" class="mark"><span class="hidden">Drawn</span>{interval_axis(low, high)}</th>'
     table = (
@@ -187,7 +187,7 @@ def _in_unit(value: float, is_ratio: bool, factor: float) -> str:
 def _metrics(view: ComparisonView) -> str:
     footnotes = Footnotes("metric-note")
     known = [name for name in _ORDER if any(name in run.metrics for run in view.runs)]
-    heads = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in view.runs)
+    heads = "".join(f'<th scope="col">{breakable(run.name)}</th>' for run in view.runs)
     rows = []
     for name in known:
         metric = METRICS[name]
@@ -202,11 +202,11 @@ def _metrics(view: ComparisonView) -> str:
 
 
 def _correlation(view: ComparisonView) -> str:
-    heads = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in view.runs)
+    heads = "".join(f'<th scope="col">{breakable(run.name)}</th>' for run in view.runs)
     rows = []
     for place, run in enumerate(view.runs):
         cells = "".join(_correlated(float(value)) for value in view.correlation[place])
-        rows.append(f'<tr><th scope="row">{escape(run.name)}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{breakable(run.name)}</th>{cells}</tr>')
     table = (
         '<table class="correlation"><caption><span>Pearson correlation of simple returns on the common dates; '
         f"{DASH}: the returns of a run are constant.</span></caption>"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from openoutcry.report.pages.page_parts import scroll
-from openoutcry.report.text_format import DASH, attribute, escape
+from openoutcry.report.text_format import DASH, attribute, breakable, escape
 from openoutcry.report.views.run_view import RunView
 
 __all__ = ["EVENTS", "Counted", "board_events", "run_events"]
@@ -61,7 +61,7 @@ def board_events(runs: Sequence[Counted]) -> str:
     rows = []
     for run in runs:
         cells = "".join(f"<td>{_total(run.events, slug)}</td>" for slug in slugs)
-        rows.append(f'<tr><th scope="row">{escape(run.name)}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{breakable(run.name)}</th>{cells}</tr>')
     table = (
         '<table class="events"><caption><span>Events per agent, all reasons together.</span></caption>'
         f'<thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -9,7 +9,7 @@ from openoutcry.report.charts.sparklines import interval_axis, interval_mark, in
 from openoutcry.report.pages.metric_labels import show_sharpe
 from openoutcry.report.pages.packed_trace import CELLS
 from openoutcry.report.pages.verdict_text import estimate
-from openoutcry.report.text_format import attribute, escape
+from openoutcry.report.text_format import attribute, breakable, escape
 from openoutcry.report.views.run_view import BoardRow, Provenance, RunView
 
 __all__ = [
@@ -52,7 +52,7 @@ class Detail:
 def heading(level: int, text: str, key: str = "") -> str:
     """Return a heading, with an anchor if `key` is given."""
     anchor = f' id="{key}"' if key else ""
-    return f"<h{level}{anchor}>{escape(text)}</h{level}>"
+    return f"<h{level}{anchor}>{breakable(text)}</h{level}>"
 
 
 def figure(chart: str, caption: str, legend_html: str = "") -> str:
@@ -66,7 +66,7 @@ def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
     Shown on narrow screens, where lines have no labels, or `always`.
     """
     items = "".join(
-        f'<li class="{colour}" data-for="{escape(name)}"><i></i>{escape(name)}</li>' for name, colour in entries
+        f'<li class="{colour}" data-for="{escape(name)}"><i></i>{breakable(name)}</li>' for name, colour in entries
     )
     return f'<ul class="legend{" always" if always else ""}">{items}</ul>' if items else ""
 
@@ -106,7 +106,7 @@ def intervals(runs: Sequence[RunView | BoardRow], names: Sequence[str]) -> str:
         value, error = estimate(run)
         mark = "" if value is None else interval_mark(value, error, low, high)
         sharpe = show_sharpe(run.metrics, run.notes)
-        rows.append(f'<tr><th scope="row">{escape(name)}</th><td>{sharpe}</td><td class="mark">{mark}</td></tr>')
+        rows.append(f'<tr><th scope="row">{breakable(name)}</th><td>{sharpe}</td><td class="mark">{mark}</td></tr>')
     return (
         '<table class="intervals"><caption>Sharpe ratio with its 95% interval; the line is zero</caption>'
         '<thead class="hidden"><tr><th scope="col">Agent</th><th scope="col">Sharpe</th><th scope="col">Interval</th>'
@@ -144,5 +144,5 @@ def _code(text: str) -> str:
 
 
 def _entries(entries: Sequence[tuple[str, str]]) -> str:
-    items = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in entries)
+    items = "".join(f"<div><dt>{breakable(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in entries)
     return f"<dl>{items}</dl>" if items else ""

@@ -17,7 +17,7 @@ from openoutcry.report.pages.page_parts import (
     scroll,
 )
 from openoutcry.report.pages.search_sections import fold_section, history_section, map_section
-from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent, plural
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 
 __all__ = ["headline_of", "render_research"]
@@ -130,7 +130,7 @@ def _listed(place: int, row: ListedRow) -> str:
         ("DSR of alpha", _number(row.dsr_alpha, 3)),
     )
     cautions = "".join(f"<br><small><b>Caution:</b> {escape(caution)}.</small>" for caution in row.cautions)
-    name = f"<span>{place}. {escape(row.name)} <small>{escape(row.params)}</small>{cautions}</span>"
+    name = f"<span>{place}. {breakable(row.name)} <small>{escape(row.params)}</small>{cautions}</span>"
     shown = "".join(labelled_cell(*cell) for cell in cells)
     return f'<tr><th scope="row">{name}</th>{shown}</tr>'
 
@@ -156,7 +156,7 @@ def _gates(rounds: Sequence[RoundRow]) -> str:
         cells = "".join(
             f"<td>{_mark(marks[name], len(bounds[name]) > 1) if name in marks else DASH}</td>" for name in columns
         )
-        body.append(f'<tr><th scope="row">{row.number}. {escape(row.name)}</th>{cells}</tr>')
+        body.append(f'<tr><th scope="row">{row.number}. {breakable(row.name)}</th>{cells}</tr>')
     table = (
         '<table class="list gates"><caption><span>A trial is kept if every gate passes; failures are bold. '
         f"{DASH} is undefined, which fails the gate, or not measured because an earlier gate failed.</span></caption>"

@@ -30,7 +30,7 @@ from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show
 from openoutcry.report.pages.page_parts import Detail, figure, heading, intervals, legend, scroll, switch
 from openoutcry.report.pages.skill_section import SKILL, skill_section
 from openoutcry.report.pages.trades_section import trades_section
-from openoutcry.report.text_format import DASH, PLUS_MINUS, escape, percent, plural
+from openoutcry.report.text_format import DASH, PLUS_MINUS, breakable, escape, percent, plural
 from openoutcry.report.views.run_view import RunView
 from openoutcry.report.views.statistics_view import Rolling
 
@@ -72,7 +72,7 @@ def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
         comparison = ""
         if benchmark is not None and name in benchmark.metrics:
             other = show(name, benchmark.metrics, benchmark.notes)
-            comparison = f"<small>{escape(benchmark.name)} {other}</small>"
+            comparison = f"<small>{breakable(benchmark.name)} {other}</small>"
         value = _verifiable(name, show(name, view.metrics, view.notes, footnotes))
         items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{comparison}</dd></div>")
     return f'<dl class="{kind}">{"".join(items)}</dl>{footnotes.render()}'
@@ -260,7 +260,7 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
         label, definition = (metric.label, metric.help) if metric else (name, "")
         columns = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(definition)}</td></tr>')
-    head = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in runs)
+    head = "".join(f'<th scope="col">{breakable(run.name)}</th>' for run in runs)
     periods = "an unknown number" if view.periods_per_year is None else f"{view.periods_per_year:g}"
     span = f"{plural(len(view.dates), 'bar')}, {periods} per year"
     table = (

@@ -8,7 +8,7 @@ from statistics import median
 from openoutcry.report.charts.sparklines import Ground, interval_axis, interval_mark, interval_range
 from openoutcry.report.pages.metric_labels import get, show, show_sharpe
 from openoutcry.report.pages.score_labels import SIDE
-from openoutcry.report.text_format import DASH, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, breakable, escape, number, percent, plural
 from openoutcry.report.views.score_view import Floor, ScoreRow, ScoreSide
 
 __all__ = ["MAX_Z", "Z_THRESHOLD", "floor_figure", "z_figure"]
@@ -95,7 +95,7 @@ def _reasons(side: ScoreSide) -> dict[str, str]:
 
 def _row(name: str, cells: Sequence[str]) -> str:
     body = "".join(cell if cell.startswith("<td") else f"<td>{cell}</td>" for cell in cells)
-    return f'<tr><th scope="row">{escape(name)}</th>{body}</tr>'
+    return f'<tr><th scope="row">{breakable(name)}</th>{body}</tr>'
 
 
 def _mark(svg: str) -> str:

@@ -12,7 +12,7 @@ from openoutcry.report.pages.page_parts import heading, notices_list, provenance
 from openoutcry.report.pages.score_agent_section import agent_fold, least_z, shaded_z, verdict_line, window_heads
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, FIELD, SIDE, VERDICTS
 from openoutcry.report.pages.score_luck_section import floor_figure, z_figure
-from openoutcry.report.text_format import DASH, attribute, escape, percent, plural
+from openoutcry.report.text_format import DASH, attribute, breakable, escape, percent, plural
 from openoutcry.report.views.run_view import Provenance
 from openoutcry.report.views.score_view import ScoreRow, ScoreSide, ScoreView, ScoreWindow
 
@@ -58,9 +58,10 @@ def headline_of(view: ScoreView) -> str:
     """Return the number of eligible agents and the comparison of the first two."""
     n_eligible = sum(row.verdict == "eligible" for row in view.rows)
     if len(view.rows) == 1:
-        text = f"The only agent is {VERDICTS.get(view.rows[0].verdict, view.rows[0].verdict)}"
-    else:
-        text = f"{n_eligible or 'None'} of {len(view.rows)} agents {'are' if n_eligible > 1 else 'is'} eligible"
+        verdict = VERDICTS.get(view.rows[0].verdict, view.rows[0].verdict)
+        # Without a second agent there is no comparison to state.
+        return f"The only agent {'has' if view.rows[0].verdict == 'insufficient' else 'is'} {verdict}."
+    text = f"{n_eligible or 'None'} of {len(view.rows)} agents {'are' if n_eligible > 1 else 'is'} eligible"
     sentence = view.sentence.rstrip(".")
     return f"{text}; {sentence}." if sentence else f"{text}."
 
@@ -190,7 +191,7 @@ def _strip(rows: Sequence[ScoreRow]) -> str:
     body = []
     for row, windows in zip(rows, placed, strict=True):
         cells = (shaded_z(least_z(windows[place], sides)) if place in windows else "<td></td>" for place in columns)
-        body.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(cells)}</tr>')
+        body.append(f'<tr><th scope="row">{breakable(row.name)}</th>{"".join(cells)}</tr>')
     head = f'<tr><th scope="col">Agent</th>{window_heads(list(columns.values()))}</tr>'
     return (
         '<table class="months strip"><caption><span>z of each window over the strictest benchmark; blue is above,'

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from openoutcry.report.pages.metric_labels import Footnotes, write
 from openoutcry.report.pages.page_parts import scroll
-from openoutcry.report.text_format import DASH, MINUS, attribute, escape, number, percent
+from openoutcry.report.text_format import DASH, MINUS, attribute, breakable, escape, number, percent
 from openoutcry.report.views.table_view import Column, Table, Value
 
 __all__ = ["MOST_LINKED", "csv_text", "download", "table_html", "written"]
@@ -91,7 +91,7 @@ def _layout(table: Table) -> str:
 
 def _head(column: Column) -> str:
     kind = f' class="{column.unit}"' if column.unit in _TEXTS else ""
-    text = escape(column.label) or '<span class="hidden">Number</span>'
+    text = breakable(column.label) or '<span class="hidden">Number</span>'
     return f'<th scope="col"{kind}>{text}</th>'
 
 
