@@ -141,8 +141,17 @@ def test_a_candidate_and_a_record_are_compared_on_the_command_line(session: tupl
     ("words", "message"),
     [
         (["momentum.json"], "from 2 to 8 runs are required; received 1; hint: `openoutcry report compare one.json"),
-        (["nope.json", "momentum.json"], "a file that exists; received 'nope.json'; hint: `openoutcry run --record"),
-        (["nope", "momentum.json"], "or the ID of a ledger run; received 'nope'; hint: `openoutcry ledger list`"),
+        (["nope.json", "momentum.json"], "a file that exists; received 'nope.json'; hint: check the name of the file"),
+        (["momentun.json", "momentum.json"], "a file that exists; received 'momentun.json'; hint: `momentum.json`"),
+        (["a=b=momentun.json#0", "momentum.json"], "received 'b=momentun.json#0'; hint: `momentum.json`"),
+        (
+            ["momentum.jsn", "momentum.json"],
+            "or the ID of a ledger run; received 'momentum.jsn'; hint: `momentum.json`",
+        ),
+        (
+            ["nope", "momentum.json"],
+            "or the ID of a ledger run; received 'nope'; hint: check the name of the file; `openoutcry",
+        ),
         (["deadbeef", "momentum.json"], "a prefix of one run ID is required; received 'deadbeef', of no runs"),
         (["momentum.json#4", "momentum.json"], "one of the 1 runs of 'momentum.json' is required; received #4; hint"),
         (["momentum.json", "equal-weight.json", "--tz", "UTC"], "`--tz` must come with a file of prices"),
@@ -154,6 +163,12 @@ def test_a_refusal_says_what_to_type_next(folder: Path, words: list[str], messag
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_name_of_a_run_may_have_its_parameters(folder: Path) -> None:
+    done = compare(folder, "trend:fast=20,slow=100=momentum.json", "b=equal-weight.json#0", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [each["name"] for each in json.loads(done.stdout)["runs"]] == ["trend:fast=20,slow=100", "b"]
 
 
 def test_an_unknown_market_is_named_in_the_refusal(folder: Path) -> None:

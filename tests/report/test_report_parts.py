@@ -21,13 +21,11 @@ from openoutcry.report.charts.exposure_chart import exposure_chart
 from openoutcry.report.charts.null_fan import fan_sentence
 from openoutcry.report.charts.rolling_sharpe import rolling_chart, rolling_sentence
 from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
-from openoutcry.report.charts.sparklines import interval_axis
 from openoutcry.report.charts.waterfall import waterfall_bars, waterfall_table
 from openoutcry.report.pages.calibration_section import calibration_chart, calibration_section
 from openoutcry.report.pages.skill_section import SKILL, skill_section
 from openoutcry.report.render import render_run
 from openoutcry.report.run_report import benchmark_of, full_view_of, view_of
-from openoutcry.report.text_format import breakable, escape
 from openoutcry.report.views.run_view import Provenance, RunView
 from openoutcry.report.views.statistics_view import Bin, Calibration, Rolling, Skill
 from openoutcry.scoring.null_agents import LEVELS
@@ -373,29 +371,3 @@ def test_chart_coordinates_are_integers_inside_the_chart() -> None:
     drawn = [y for path in re.findall(r' d="([^"]+?)z?"', chart) for _, y in edges(path)]
     assert min(drawn) >= 0
     assert max(drawn) <= HEIGHT
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("trend:fast=20,slow=100,side=long-short", "trend: fast=20, slow=100, side=long-short"),
-        ("a_long_parameter_of_a_rule=12", "a_ long_ parameter_ of_ a_ rule=12"),
-        ("averyverylongkey=averylongvalue", "averyverylongkey= averylongvalue"),
-        ("x" * 20, f"{'x' * 18} xx"),
-    ],
-)
-def test_a_name_breaks_between_its_parts(name: str, parts: str) -> None:
-    assert breakable(name) == parts.replace(" ", "<wbr>")
-
-
-@given(st.text())
-def test_a_breakable_name_is_the_escaped_name(name: str) -> None:
-    assert breakable(name).replace("<wbr>", "") == escape(name)
-
-
-def test_labels_of_intervals_that_would_overlap_on_a_phone_are_hidden_there_but_zero() -> None:
-    shown = {
-        text: not hidden
-        for hidden, text in re.findall(r'middle"( class="oo-minor")?>([^<]*)<', interval_axis(-0.31, 0.44))
-    }
-    assert shown == {"\u22120.25": False, "0": True, "0.25": True}

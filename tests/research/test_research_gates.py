@@ -21,7 +21,6 @@ from openoutcry.research.acceptance_gates import (
 )
 from openoutcry.research.benchmark_excess import Benchmark
 from openoutcry.research.cautions import implausible, of_luck
-from openoutcry.research.counted_nouns import counted
 from openoutcry.research.disguise_probe import DisguiseResult
 from openoutcry.research.evaluation import evidence_of
 from openoutcry.research.incumbent import beats
@@ -30,6 +29,7 @@ from openoutcry.research.session_config import Guard, ResearchConfig
 from openoutcry.research.short_list import select_shortlist
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore, moments_of
 from openoutcry.research.walkforward_validation import ValidationResult
+from openoutcry.untrusted.counted_nouns import counted
 
 
 def fold(**changes) -> FoldScore:

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.cli.commands import app
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
+from openoutcry.scoring.board_notices import edition_notices
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
 
@@ -291,6 +292,22 @@ def test_an_agent_runs_in_every_window_under_every_seed() -> None:
 
 
 # The command
+
+
+def test_a_suite_without_benchmarks_is_a_warning_and_its_digest_is_that_of_the_first_edition(tmp_path: Path) -> None:
+    source, sealed, keys = tmp_path / "mine.json", tmp_path / "season.json", tmp_path / "season.keys"
+    source.write_text(
+        json.dumps({name: each for name, each in SMALL.items() if name != "benchmarks"}), encoding="utf-8"
+    )
+    done = typed("suite", "seal", source, sealed, "--keys", keys)
+    assert "warning: the suite has scorer edition 1, in which equal-weight, passive-mix do not decide" in done.stderr
+    wanted = done.stderr.partition("hint: `")[2].partition("`")[0]
+    whole = json.loads(source.read_text(encoding="utf-8")) | json.loads(f"{{{wanted}}}")
+    assert edition_notices(Suite.from_json(json.dumps(whole))) == []
+    run = typed("suite", "run", sealed, "--keys", keys, "--agent", "momentum", "--record", tmp_path / "run.json")
+    assert "notice: the suite has scorer edition 1" in run.stderr
+    scored = typed("score", tmp_path / "run.json", "--suite", sealed, "--keys", keys, "--json")
+    assert json.loads(scored.stdout)["caveats"][-1].startswith("the suite has scorer edition 1")
 
 
 def test_a_season_on_the_command_line(tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ LAYERS = {
     "native": _layer("openoutcry_py", libraries=""),
     "errors": _layer("errors arguments", "native"),
     # Text and files of unknown origin: every print of the package goes through these modules.
-    "untrusted": _layer("untrusted untrusted.bounded_file untrusted.diagnostics untrusted.terminal", BASE, ""),
+    "untrusted": _layer(
+        "untrusted untrusted.bounded_file untrusted.counted_nouns untrusted.diagnostics untrusted.terminal", BASE, ""
+    ),
     "consoles": _layer("untrusted.rich_console", "untrusted", "rich"),
     # The core: needs only NumPy, and has the public names of `import openoutcry`.
     "readers": _layer("data.readers data.readers.*", f"{BASE} untrusted", deferred="pyarrow"),
@@ -87,7 +89,7 @@ LAYERS = {
     "pages": _layer(
         "report report.charts report.charts.* report.pages report.pages.* report.views report.views.* report.render"
         " report.text_format report.wasm_engine",
-        "native",
+        "native untrusted",
     ),
     "report": _layer(
         "report.comparison report.run_analysis report.run_report report.run_statistics report.run_trace"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,7 @@ class Sources:
         Raises:
             OpenOutcryError: `text` names no run, or its market is not known.
         """
-        name, _, rest = text.partition("=")
-        name, what = (name, rest) if rest and not Path(text).exists() else ("", text)
+        name, what = _split(text)
         path, index = _file_of(what)
         if path is None:
             return self._of_ledger(what, name)
@@ -86,7 +86,9 @@ class Sources:
     def _of_ledger(self, prefix: str, name: str) -> Track:
         if len(prefix) < 4 or set(prefix.lower()) - _ID:
             wanted = "a run to compare must be a record file, a candidate's file, or the ID of a ledger run"
-            hint = "hint: `openoutcry ledger list` shows the IDs, `openoutcry run --record FILE` writes a record"
+            hint = (
+                f"hint: {_similar_file(prefix) or 'check the name of the file; `openoutcry ledger list` shows the IDs'}"
+            )
             raise refusal("argument_invalid", f"{wanted}; received {prefix!r}; {hint}")
         with opened(self.ledger_dir) as ledger:
             run = ledger.show(ledger.id_of(prefix))
@@ -130,9 +132,31 @@ def _file_of(what: str) -> tuple[Path | None, int | None]:
     if mark and index.isdecimal() and Path(base).is_file():
         return Path(base), int(index)
     if what.endswith(SUFFIXES) or "/" in what:
-        hint = "hint: `openoutcry run --record FILE` writes a record"
+        hint = f"hint: {_similar_file(base if mark and index.isdecimal() else what) or 'check the name of the file'}"
         raise refusal("argument_invalid", f"a run to compare must be a file that exists; received {what!r}; {hint}")
     return None, None
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return the name and the run of `NAME=RUN`, in which both may have a `=`."""
+    if Path(text).exists() or "=" not in text:
+        return "", text
+    places = [place for place, char in enumerate(text) if char == "=" and place + 1 < len(text)]
+    of_files = [place for place in places if Path(text[place + 1 :].partition("#")[0]).is_file()]
+    place = next(iter(of_files or places), len(text))
+    return text[:place], text[place + 1 :]
+
+
+def _similar_file(what: str) -> str | None:
+    """Return the file with the most similar name in the same folder, for a hint."""
+    folder = Path(what).parent
+    try:
+        # The suffix is no evidence that two names are similar.
+        files = {each.name.partition(".")[0]: each for each in sorted(folder.iterdir()) if each.name.endswith(SUFFIXES)}
+    except OSError:
+        return None
+    similar = get_close_matches(Path(what).name.partition(".")[0], list(files), 1)
+    return f"`{plain(str(files[similar[0]]), 200)}`" if similar else None
 
 
 def _candidate(path: Path) -> CandidateFile | None:

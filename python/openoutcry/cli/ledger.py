@@ -26,8 +26,8 @@ from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger, Market, RunFilter, default_folder, table_export
 from openoutcry.ledger.http_client import compare_client
 from openoutcry.ledger.ledger_entry import KINDS, STATES
-from openoutcry.ledger.strategy_text import counted
 from openoutcry.ledger.table_export import VIEWS
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json, echo_lines
 

@@ -15,7 +15,8 @@ from openoutcry.cli.run_table import plain
 from openoutcry.ledger import LedgerRun, Ranking, RunListItem, RunMetricsSummary, StrategySummary
 from openoutcry.ledger.run_captions import RunFacts, distinct_captions
 from openoutcry.ledger.run_summary import AMOUNTS, FIELDS
-from openoutcry.ledger.strategy_text import call_text, counted
+from openoutcry.ledger.strategy_text import call_text
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 
 _TEXT = 300

@@ -352,11 +352,11 @@ def _run_and_print(
     load: Callable[[], Dataset], run_session: Callable[[], Result], workspace: Workspace, as_json: bool
 ) -> None:
     """Run a session, write its files and print its result."""
-    from openoutcry.research.counted_nouns import counted
     from openoutcry.research.session_files import write_session_files
     from openoutcry.research.session_manager import recorded_setup
     from openoutcry.research.session_records import session_of
     from openoutcry.research.session_report import STOPPED
+    from openoutcry.untrusted.counted_nouns import counted
 
     with stopping_after_round(workspace.cancelled):
         result = run_session()

@@ -29,7 +29,7 @@ class ProgressPrinter:
         self._named = ""
 
     def __call__(self, event: str, payload: Mapping[str, Any]) -> None:
-        from openoutcry.research.counted_nouns import counted
+        from openoutcry.untrusted.counted_nouns import counted
 
         if event == "session_start":
             market, prior_trials = payload["market"], payload["memory"]
@@ -83,7 +83,7 @@ def _named(proposal: Mapping[str, Any] | None) -> str:
 
 def list_line(result: Result) -> str:
     """Return a line with the number of candidates."""
-    from openoutcry.research.counted_nouns import counted
+    from openoutcry.untrusted.counted_nouns import counted
 
     if not result.trials:
         return "short list: no trial was evaluated"
@@ -103,8 +103,8 @@ def holdout_lines(result: Result) -> list[str]:
 
 def candidate_lines(rank: int, listed: Any, reuse: int | None) -> list[str]:
     """Return a line with a candidate and its holdout result, and a line per caution."""
-    from openoutcry.research.counted_nouns import counted
     from openoutcry.research.parameter_maps import shown
+    from openoutcry.untrusted.counted_nouns import counted
 
     verdict = listed.verdict
     text = "holdout closed" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"

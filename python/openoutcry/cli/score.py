@@ -25,7 +25,7 @@ from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.readers.return_file import is_return_file
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.board_notices import gate_notices
+from openoutcry.scoring.board_notices import edition_notices, gate_notices
 from openoutcry.scoring.scorer import score as score_agents
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
@@ -243,7 +243,7 @@ def _as_json(result: _Result) -> str:
     # `board.text` is the scorer's JSON, unchanged.
     extra = f'"tables":{json.dumps(result.tables)},"notes":{json.dumps(result.entries.notes)}'
     extra += f',"scorer_edition":{result.board.edition}'
-    extra += f',"caveats":{json.dumps(result.board.caveats)}'
+    extra += f',"caveats":{json.dumps([*result.board.caveats, *_of_edition(evaluation)])}'
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'
 
 
@@ -273,7 +273,7 @@ def _show(result: _Result, report: Path | None) -> None:
         console.print(board.power["sentence"], highlight=False)
     for note in result.entries.notes:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
-    for caveat in (*board.caveats, *gate_notices(board)):
+    for caveat in (*board.caveats, *_of_edition(result.evaluation), *gate_notices(board)):
         console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
     console.print(_benchmarks(board), style="dim", highlight=False)
     if result.evaluation is None:
@@ -282,6 +282,13 @@ def _show(result: _Result, report: Path | None) -> None:
         _show_protocol(console, result.evaluation.suite, board)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
+
+
+def _of_edition(evaluation: Evaluation | None) -> list[str]:
+    """Return the caveats of the edition of a stated suite."""
+    if evaluation is None or evaluation.suite.edition == IMPLIED:
+        return []
+    return edition_notices(evaluation.suite)
 
 
 def _benchmarks(board: Board) -> str:

@@ -30,6 +30,7 @@ from openoutcry.cli.selected_agent import SelectedAgent, select_agent
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.scoring.board_notices import edition_notices
 from openoutcry.scoring.evaluation_journal import journal_of
 from openoutcry.scoring.suite import DEFAULT, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
@@ -132,6 +133,8 @@ def seal(
         checked_output_file(path, "the file")
         if path.exists():
             raise refusal("argument_invalid", f"a new file is required; received '{path}', which exists")
+    for notice in edition_notices(suite):
+        echo(f"warning: {plain(notice, 400)}", err=True)
     done, drawn = suite.seal()
     # Readable by its owner only, from the first byte.
     keys.touch(mode=0o600, exist_ok=False)
@@ -178,7 +181,7 @@ def run(
         task = bar.add_task("", total=evaluation.n_runs)
         chosen = select_agent(agent, seed, values.options(context, show))
         launched = chosen.baseline or chosen.launcher()
-        for notice in _notices(chosen, evaluation):
+        for notice in (*edition_notices(evaluation.suite), *_notices(chosen, evaluation)):
             show(f"notice: {notice}")
         show_fault = show_first_faults(show)
         with _warn_of_seen_windows(evaluation) if chosen.is_own else nullcontext():

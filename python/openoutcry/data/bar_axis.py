@@ -12,6 +12,7 @@ from openoutcry.data import carried_events, exchange_sessions
 from openoutcry.data.carried_events import Events
 from openoutcry.data.columns import TABLES
 from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 AXES = ("union", "intersection")
 _EVENTS = ("dividends", "splits", "delistings")
@@ -196,17 +197,13 @@ def _kept(values: Mapping[str, Any], kept: npt.NDArray[np.int64], axis: str) -> 
     is_after = np.arange(n_bars) > kept[-1]
     n_carried, n_lost = int(happened[is_left & ~is_after].sum()), int(happened[is_after].sum())
     notice = f"axis {axis}: {is_left.sum():,} of {n_bars:,} dates are left out, with "
-    notice += _count(int(np.isfinite(close[is_left]).sum()), "close")
+    notice += counted(int(np.isfinite(close[is_left]).sum()), "close")
     if n_carried:
-        notice += f"; {_count(n_carried, 'event')} (dividends, splits, settlements) on them moved to the next date"
+        notice += f"; {counted(n_carried, 'event')} (dividends, splits, settlements) on them moved to the next date"
     if n_lost:
-        notice += f"; {_count(n_lost, 'event')} after the last date dropped"
+        notice += f"; {counted(n_lost, 'event')} after the last date dropped"
     found, others = without_empty(found, np.isfinite(close).any(axis=0))
     return found, (notice, *others)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _missing(sessions: exchange_sessions.Sessions, places: npt.NDArray[np.int64]) -> tuple[str, ...]:

@@ -30,8 +30,8 @@ from openoutcry.ledger.run_captions import RunFacts, facts_of
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, id_of, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.sqlite_index import FILES, Index, ReadState, Result, last_indexed_hash
-from openoutcry.ledger.strategy_text import counted
 from openoutcry.records.chained_log import now
+from openoutcry.untrusted.counted_nouns import counted
 
 
 def default_folder() -> Path:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from openoutcry.ledger.prompt_tokens import shortened, tokens
 from openoutcry.ledger.queries import StrategySummary
-from openoutcry.ledger.strategy_text import call_text, comments_of, counted, on_one_line, rules_text
+from openoutcry.ledger.strategy_text import call_text, comments_of, on_one_line, rules_text
+from openoutcry.untrusted.counted_nouns import counted
 
 # Tokens of the texts of one strategy. With all of them used up, the prompt is below its 2,000 tokens.
 _NAME, _ROW_NAME, _MARKETS, _DESCRIPTION, _DEFINITION = 24, 12, 12, 32, 88

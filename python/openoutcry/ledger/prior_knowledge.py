@@ -23,7 +23,7 @@ from openoutcry.ledger.queries import StrategySummary
 from openoutcry.ledger.query_scope import Scope, scope_totals
 from openoutcry.ledger.run_settings import id_of_setting, setting_at
 from openoutcry.ledger.strategy_notes import Payload, description_of, reasons_of
-from openoutcry.ledger.strategy_text import counted
+from openoutcry.untrusted.counted_nouns import counted
 
 BUDGET = 2_000
 BEST, WORST = 5, 3

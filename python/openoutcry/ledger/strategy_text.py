@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from openoutcry.untrusted.counted_nouns import counted
+
 
 def definition_of(strategy: str) -> dict[str, Any]:
     """Return a strategy's definition from its JSON; empty if it is not an object."""
@@ -47,11 +49,6 @@ def comments_of(strategy: str) -> str:
     rules = [value for name, value in definition.items() if name.endswith("rules") and isinstance(value, list)]
     comments = [rule.get("comment") for each in rules for rule in each if isinstance(rule, Mapping)]
     return "; ".join(text for text in comments if isinstance(text, str))
-
-
-def counted(n: int, noun: str, plural: str = "") -> str:
-    """Format a count with its noun: `1 trial`, `2 trials`, `3 strategies`."""
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def on_one_line(text: str, longest: int | None = None) -> str:

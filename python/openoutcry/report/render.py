@@ -10,8 +10,9 @@ from openoutcry.report.pages.packed_trace import CELLS, CELLS_WITH_DATA
 from openoutcry.report.pages.page_parts import DATA, Detail, heading, notices_list, provenance_list
 from openoutcry.report.pages.proof_panel import Proof, proof_panel, with_digest
 from openoutcry.report.pages.run_page import contents, headline, joined, key_figures, sections_of, without_itself
-from openoutcry.report.text_format import escape, plural
+from openoutcry.report.text_format import escape
 from openoutcry.report.views.run_view import BoardSection, Provenance, RunView
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["render_board", "render_run"]
 
@@ -36,7 +37,7 @@ def render_run(
     has_data = proof is not None and any(market.content for market in proof.markets)
     detail = Detail(cells=CELLS_WITH_DATA if has_data else CELLS)
     sections = sections_of(view, benchmark, "run", detail)
-    span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
+    span = f"{view.dataset}, {view.window}, {counted(len(view.dates), 'bar')}"
     head = (
         f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'
         f'<p class="sub">{escape(span)}</p></header><main>'

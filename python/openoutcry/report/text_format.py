@@ -16,7 +16,6 @@ __all__ = [
     "escape",
     "number",
     "percent",
-    "plural",
     "shorten",
     "undefined_because",
 ]
@@ -81,11 +80,6 @@ def number(value: float, digits: int = 2, *, signed: bool = False) -> str:
 def percent(value: float, digits: int = 1, *, signed: bool = False) -> str:
     """Return a fraction as a percentage."""
     return number(value * 100.0, digits, signed=signed) + "%"
-
-
-def plural(count: int, singular: str) -> str:
-    """Return a count with its noun, such as `1 bar` or `7,126 bars`."""
-    return f"{count:,} {singular}" + ("" if count == 1 else "s")
 
 
 def shorten(text: str, length: int) -> str:

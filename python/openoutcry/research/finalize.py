@@ -8,7 +8,6 @@ from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.acceptance_gates import Evidence, failed, is_promotable, judge
-from openoutcry.research.counted_nouns import counted
 from openoutcry.research.evaluation import gates_of
 from openoutcry.research.loop import ResearchLoop
 from openoutcry.research.sealed_holdout import HoldoutVault, Seal, failed_verdict
@@ -18,6 +17,7 @@ from openoutcry.research.short_list import Dropped, select_shortlist
 from openoutcry.research.strategy_faults import described
 from openoutcry.research.trial import Result, ShortlistEntry, Trial
 from openoutcry.research.trial_advice import Advice, advice_of
+from openoutcry.untrusted.counted_nouns import counted
 
 
 def finalize_session(

@@ -11,12 +11,12 @@ from openoutcry.report.pages.research_page import render_research
 from openoutcry.report.text_format import number
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 from openoutcry.report.views.run_view import Provenance
-from openoutcry.research.counted_nouns import counted
 from openoutcry.research.parameter_maps import shown
 from openoutcry.research.proposal_requests import TrialCard
 from openoutcry.research.search_history import search_of
 from openoutcry.research.trial import Result, ShortlistEntry, Trial
 from openoutcry.research.walkforward_validation import ValidationSetup
+from openoutcry.untrusted.counted_nouns import counted
 
 _DRAWN = 4
 STOPPED = {

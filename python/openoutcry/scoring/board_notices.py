@@ -1,7 +1,10 @@
-"""Notices of a board about its own gates."""
+"""Notices of a board about its own gates and its edition."""
 
 from __future__ import annotations
 
+import json
+
+from openoutcry.scoring.suite import BENCHMARKS, Suite
 from openoutcry.scoring.verdict import Board
 
 _POOLED = (
@@ -18,6 +21,19 @@ _DELAY = (
 )
 # Boards of the first edition are rendered as they were.
 _SECOND = 2
+
+
+def edition_notices(suite: Suite) -> list[str]:
+    """Return what a suite of the first edition leaves undecided, as sentences.
+
+    Pages of such suites are recomputed to the bit, so they do not show them; commands do.
+    """
+    if suite.scorer_edition >= _SECOND:
+        return []
+    absent = ", ".join(name for name in BENCHMARKS if name not in suite.benchmarks)
+    first = f"the suite has scorer edition {suite.scorer_edition}, in which {absent} do not decide: an agent may beat"
+    wanted = f'`"benchmarks": {json.dumps(list(BENCHMARKS))}`'
+    return [f"{first} {' and '.join(suite.benchmarks)} by rebalancing alone; hint: {wanted} in a new suite"]
 
 
 def gate_notices(board: Board) -> list[str]:

@@ -49,8 +49,8 @@ def submit_returns(
         OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
 
     Warns:
-        UserWarning: bars per year contradict the dates by a factor above 1.5, or bars are missing, or returns may be percentages
-            or cumulative.
+        UserWarning: bars per year contradict the dates by a factor above 1.5, or bars are missing, or returns may be
+            percentages or cumulative.
     """
     sides = Sides(benchmark, cash, equal_weight, passive)
     dates = dates_of(dates, {"returns": returns, **vars(sides)})

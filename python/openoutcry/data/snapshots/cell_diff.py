@@ -13,6 +13,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import back_adjustment
 from openoutcry.data.snapshots.back_adjustment import Event, Steps
 from openoutcry.data.snapshots.market_tables import PRICES, tables_of
+from openoutcry.untrusted.counted_nouns import counted
 
 Numbers = npt.NDArray[Any]
 Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -161,11 +162,6 @@ def differ(old: Numbers, new: Numbers) -> npt.NDArray[np.bool_]:
         return np.asarray(old != new)
     bits = [np.where(np.isnan(each), np.nan, each).view(np.int64) for each in (old, new)]
     return np.asarray(bits[0] != bits[1])
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a count with its noun, in the plural if needed."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import cell_diff
-from openoutcry.data.snapshots.cell_diff import Part, counted, listed
+from openoutcry.data.snapshots.cell_diff import Part, listed
 from openoutcry.data.snapshots.market_tables import tables_of
+from openoutcry.untrusted.counted_nouns import counted
 
 # A removed and an added symbol count as renamed if this fraction of their common closes is bit-identical.
 _SAME = 0.99

@@ -8,8 +8,9 @@ import numpy as np
 
 from openoutcry.report.charts.scales import ValueScale, value_scale
 from openoutcry.report.charts.svg import place
-from openoutcry.report.text_format import escape, percent, plural
+from openoutcry.report.text_format import escape, percent
 from openoutcry.report.views.view_checks import Floats
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["month_histogram", "year_columns"]
 
@@ -48,7 +49,7 @@ def month_histogram(months: Sequence[float], height: int = 200) -> str:
     marks = []
     for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         colour = "c-agent" if left >= -1e-12 else "c-delayed"
-        text = f"{percent(left)} to {percent(right)}: {plural(count, 'month')}"
+        text = f"{percent(left)} to {percent(right)}: {counted(count, 'month')}"
         marks.append(
             _column((left - low) / span, (right - left) / span * 0.94, (0.0, float(count)), values, colour, text)
         )
@@ -60,7 +61,7 @@ def month_histogram(months: Sequence[float], height: int = 200) -> str:
     labelled = [edge for edge in edges.tolist() if round(edge / width) % step == 0]
     ticks = [((edge - low) / span, percent(edge, 1)) for edge in labelled]
     middle = percent(float(np.median(returns)), 2)
-    text = f"{plural(len(returns), 'month')}; mean {percent(mean, 2)}, the dashed line; median {middle}."
+    text = f"{counted(len(returns), 'month')}; mean {percent(mean, 2)}, the dashed line; median {middle}."
     return _frame("Distribution of monthly returns", text, values, marks, (ticks, height), is_count=True)
 
 

@@ -10,8 +10,9 @@ from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.charts.plot_frame import Axis, axis_of, count_axis, plot
 from openoutcry.report.charts.scales import DateScale, date_scale
 from openoutcry.report.charts.svg import place
-from openoutcry.report.text_format import escape, number, plural
+from openoutcry.report.text_format import escape, number
 from openoutcry.report.views.search_view import FoldRow, HoldoutSpan, MapPoint, ParameterMap, TrialPoint
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["fold_chart", "history_chart", "map_chart"]
 
@@ -31,7 +32,7 @@ def map_chart(drawn: ParameterMap, extreme: float) -> str:
     chosen = next(point for point in points if point.role == "chosen")
     best = "undefined" if chosen.sharpe is None else number(chosen.sharpe)
     description = (
-        f"{plural(len(points), 'configuration')}; the chosen one, {chosen.params}, has a Sharpe ratio of {best}."
+        f"{counted(len(points), 'configuration')}; the chosen one, {chosen.params}, has a Sharpe ratio of {best}."
     )
     title = f"{drawn.strategy}: Sharpe ratio out of sample by {drawn.x}" + (f" and {drawn.y}" if drawn.y else "")
     if not drawn.y:
@@ -95,7 +96,7 @@ def history_chart(history: Sequence[TrialPoint]) -> str:
     n_advanced = sum(point.outcome == "advanced" for point in history)
     best = "No proposal took the lead" if leader is None else f"The last leader has {number(leader)}"
     description = (
-        f"{plural(len(history), 'round')}, {len(known)} with a Sharpe ratio. {best}, after {n_advanced} changes."
+        f"{counted(len(history), 'round')}, {len(known)} with a Sharpe ratio. {best}, after {n_advanced} changes."
     )
     return plot("Trials over time", description, x, y, "".join(marks), 280)
 
@@ -153,7 +154,7 @@ def fold_chart(folds: Sequence[FoldRow], holdout: HoldoutSpan | None, names: Seq
         for i, tick in enumerate(scale.ticks())
     )
     of = f"; Sharpe ratios are those of {names[0]}" if names else ""
-    description = f"{plural(len(folds), 'fold')} from {min(spans)} to {max(spans)}{of}."
+    description = f"{counted(len(folds), 'fold')} from {min(spans)} to {max(spans)}{of}."
     return (
         f'<svg class="oo-chart oo-framed oo-folds" role="img" width="100%" height="{height + _AXIS}">'
         f"<title>Folds of the walk-forward</title><desc>{escape(description)}</desc>"
@@ -171,7 +172,7 @@ def _fold(fold: FoldRow, index: int, scale: DateScale) -> str:
     parts.append(("test", fold.test, f"test {' .. '.join(fold.test)}"))
     if fold.n_gap:
         # Last, because a gap of one bar is thinner than the edge of a test.
-        parts.append(("gap", (fold.train[1], fold.test[0]), f"gap of {plural(fold.n_gap, 'bar')}"))
+        parts.append(("gap", (fold.train[1], fold.test[0]), f"gap of {counted(fold.n_gap, 'bar')}"))
     bars = "".join(_bar(scale, span, top, kind, f"Fold {index + 1}, {what}") for kind, span, what in parts)
     return f'{bars}{text}<text x="0" dx="-8" y="{top + 17}" text-anchor="end">{index + 1}</text>'
 

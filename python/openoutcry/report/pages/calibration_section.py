@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from openoutcry.report.charts.svg import place
 from openoutcry.report.pages.page_parts import figure, scroll
-from openoutcry.report.text_format import DASH, number, percent, plural
+from openoutcry.report.text_format import DASH, number, percent
 from openoutcry.report.views.statistics_view import Bin, Calibration
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["calibration_chart", "calibration_section", "calibration_sentence"]
 
@@ -34,8 +35,8 @@ def calibration_sentence(calibration: Calibration) -> str:
     if not calibration.n_orders:
         return "No order was given, so there is no confidence to check."
     if not calibration.n_stated:
-        return f"None of the {plural(calibration.n_orders, 'order')} with an outcome stated a confidence."
-    text = f"{calibration.n_stated:,} of {plural(calibration.n_orders, 'order')} stated a confidence."
+        return f"None of the {counted(calibration.n_orders, 'order')} with an outcome stated a confidence."
+    text = f"{calibration.n_stated:,} of {counted(calibration.n_orders, 'order')} stated a confidence."
     if calibration.brier is None:
         return f"{text} Their Brier score is undefined."
     text += f" Their Brier score is {number(calibration.brier, 3)}: 0 is perfect, always stating 0.5 scores 0.25"

@@ -22,8 +22,9 @@ from openoutcry.report.pages.page_parts import (
     scroll,
     switch,
 )
-from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent
 from openoutcry.report.views.comparison_view import ComparisonView, Estimate, PairRow
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["comparison_verdict", "render_comparison"]
 
@@ -43,7 +44,7 @@ def render_comparison(view: ComparisonView) -> str:
         view: The comparison.
     """
     names = " / ".join(run.name for run in view.runs)
-    span = f"{view.dates[1]} .. {view.dates[-1]}, {plural(len(view.dates) - 1, 'common return')}"
+    span = f"{view.dates[1]} .. {view.dates[-1]}, {counted(len(view.dates) - 1, 'common return')}"
     lost = f"<p>{escape(_lost(view))} {escape(view.method)}</p>"
     body = (
         f'<header><p class="eyebrow">OpenOutcry comparison</p>{heading(1, names)}'
@@ -71,7 +72,7 @@ def comparison_verdict(view: ComparisonView) -> str:
         return "No Sharpe ratio is significantly above another."
     if len(apart) == 1:
         return f"{_above(view, apart[0])}; no other pair is significant." if len(known) > 1 else _above(view, apart[0])
-    return f"{len(apart)} of {plural(len(known), 'pair')} of Sharpe ratios are significantly different."
+    return f"{len(apart)} of {counted(len(known), 'pair')} of Sharpe ratios are significantly different."
 
 
 def _above(view: ComparisonView, pair: PairRow) -> str:
@@ -83,7 +84,7 @@ def _above(view: ComparisonView, pair: PairRow) -> str:
 def _lost(view: ComparisonView) -> str:
     is_cut = any(run.n_lost for run in view.runs)
     n_undefined = sum(pair.sharpe.value is None for pair in view.pairs)
-    others = f" {n_undefined} of {plural(len(view.pairs), 'pair')} cannot be compared." if n_undefined else ""
+    others = f" {n_undefined} of {counted(len(view.pairs), 'pair')} cannot be compared." if n_undefined else ""
     return ("Only common dates are compared." if is_cut else "All runs have the same dates.") + others
 
 
@@ -121,7 +122,7 @@ def _rolling(view: ComparisonView) -> str:
         return (
             "<p>No window has a rolling Sharpe ratio: there are too few returns, or the bars per year are unknown.</p>"
         )
-    caption = f"Annual Sharpe ratio of the last {plural(view.n_window, 'return')}; a gap is undefined."
+    caption = f"Annual Sharpe ratio of the last {counted(view.n_window, 'return')}; a gap is undefined."
     return figure(rolling_lines(lines, view.n_window), caption, _legend(lines))
 
 

@@ -9,9 +9,10 @@ import math
 from collections.abc import Sequence
 
 from openoutcry.report.pages.packed_trace import Packed, pack
-from openoutcry.report.text_format import DASH, escape, number, percent, plural, shorten
+from openoutcry.report.text_format import DASH, escape, number, percent, shorten
 from openoutcry.report.views.run_view import RunView
 from openoutcry.report.views.trace_view import Event, Step, Trace
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["LISTED", "inspector_section", "listed_bars"]
 
@@ -31,7 +32,7 @@ def inspector_section(view: RunView, trace: Trace, key: str, n_cells: int) -> st
     packed = pack(view, n_cells)
     bars = listed_bars(trace)
     shown = "".join(_bar(view, trace, t) for t in bars)
-    chosen = f"{plural(len(bars), 'bar')} of {len(view.dates):,}"
+    chosen = f"{counted(len(bars), 'bar')} of {len(view.dates):,}"
     return (
         f"<p>{escape(_rounding(view, packed))}</p>"
         f'<div class="inspector" id="{key}-inspector"><template>{packed.text}</template>'
@@ -54,15 +55,15 @@ def _rounding(view: RunView, packed: Packed) -> str:
     if packed.first:
         text += f" This page contains the bars from {view.dates[packed.first]} on; the record contains all bars."
     if packed.longest is not None:
-        limit = plural(packed.longest, "character")
+        limit = counted(packed.longest, "character")
         text += f" Texts longer than {limit} are truncated here; the record has the complete texts."
     return text
 
 
 def _bar(view: RunView, trace: Trace, t: int) -> str:
     step = trace.steps[t] if t < len(trace.steps) else _EMPTY
-    parts = [plural(len(step.orders), "order"), plural(len(step.fills), "fill")]
-    parts += [plural(len(step.events), "event")] if step.events else []
+    parts = [counted(len(step.orders), "order"), counted(len(step.fills), "fill")]
+    parts += [counted(len(step.events), "event")] if step.events else []
     parts += ["fault"] if step.fault else []
     body = _seen(view, trace, t) + _decided(step) + _filled(step)
     summary = f"<b>{escape(view.dates[t])}</b> <span>{', '.join(parts)}</span>"
@@ -98,7 +99,7 @@ def _decided(step: Step) -> str:
         for order in step.orders[:_MOST_ROWS]
     ]
     left = len(step.orders) - len(rows)
-    more = f"<p>{plural(left, 'more order')}.</p>" if left else ""
+    more = f"<p>{counted(left, 'more order')}.</p>" if left else ""
     return fault + words + _table("Decided", ("Symbol", "Action", "Weight", "Confidence", "Why"), rows) + more
 
 

@@ -17,8 +17,9 @@ from openoutcry.report.pages.page_parts import (
     scroll,
 )
 from openoutcry.report.pages.search_sections import fold_section, history_section, map_section
-from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["headline_of", "render_research"]
 
@@ -56,11 +57,11 @@ def render_research(view: ResearchView) -> str:
 
 def headline_of(view: ResearchView) -> str:
     """Return the outcome of the session in one sentence."""
-    n_listed, n_tried = len(view.shortlist), plural(view.n_session, "trial")
+    n_listed, n_tried = len(view.shortlist), counted(view.n_session, "trial")
     if not n_listed:
         return f"None of {n_tried} passed the gates declared before the search."
     passed = [row.passed for row in view.shortlist if row.passed is not None]
-    outcome = f"{plural(n_listed, 'candidate')} of {n_tried}"
+    outcome = f"{counted(n_listed, 'candidate')} of {n_tried}"
     if not passed:
         return f"{outcome}; the holdout stayed closed."
     return f"{outcome}; {sum(passed)} of {len(passed)} passed the holdout."
@@ -68,7 +69,7 @@ def headline_of(view: ResearchView) -> str:
 
 def _headline(view: ResearchView) -> str:
     others = view.n_trials - view.n_session
-    before = f", including {plural(others, 'trial')} of earlier sessions and other work" if others else ""
+    before = f", including {counted(others, 'trial')} of earlier sessions and other work" if others else ""
     text = (
         f"Sharpe ratios are deflated for all {view.n_trials:,} trials counted for this market family{before}. "
         f"{view.stopped} {view.holdout}"
@@ -77,7 +78,7 @@ def _headline(view: ResearchView) -> str:
 
 
 def _figures(view: ResearchView) -> str:
-    clusters = "" if view.n_eff is None else f"<small>{plural(view.n_eff, 'cluster')}</small>"
+    clusters = "" if view.n_eff is None else f"<small>{counted(view.n_eff, 'cluster')}</small>"
     known = [
         ("Candidates", str(len(view.shortlist))),
         ("Rounds", str(len(view.rounds))),
@@ -92,7 +93,7 @@ def _figures(view: ResearchView) -> str:
 
 def _shortlist(view: ResearchView) -> str:
     items = "".join(f"<li>{escape(reason)}</li>" for reason in view.dropped)
-    count = plural(len(view.dropped), "trial")
+    count = counted(len(view.dropped), "trial")
     summary = f'<summary class="fine">Excluded from the list: {count}, with the reason of each</summary>'
     excluded = f'<details>{summary}<article><ul class="fine">{items}</ul></article></details>' if items else ""
     if not view.shortlist:

@@ -30,9 +30,10 @@ from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show
 from openoutcry.report.pages.page_parts import Detail, figure, heading, intervals, legend, scroll, switch
 from openoutcry.report.pages.skill_section import SKILL, skill_section
 from openoutcry.report.pages.trades_section import trades_section
-from openoutcry.report.text_format import DASH, PLUS_MINUS, breakable, escape, percent, plural
+from openoutcry.report.text_format import DASH, PLUS_MINUS, breakable, escape, percent
 from openoutcry.report.views.run_view import RunView
 from openoutcry.report.views.statistics_view import Rolling
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["contents", "headline", "joined", "key_figures", "run_sections", "sections_of", "without_itself"]
 
@@ -83,7 +84,7 @@ def _evidence(view: RunView, footnotes: Footnotes) -> list[str]:
     items = []
     if view.skill is not None:
         n_trials = view.skill.values.get("n_trials")
-        count = "" if n_trials is None else f"<small>after {plural(int(n_trials), 'trial')}</small>"
+        count = "" if n_trials is None else f"<small>after {counted(int(n_trials), 'trial')}</small>"
         shown = show("dsr", view.skill.values, view.skill.reasons, footnotes, SKILL)
         items.append(f"<div><dt>Deflated Sharpe (DSR)</dt><dd>{shown}{count}</dd></div>")
     if view.analysis is not None and (alpha := view.analysis.alpha) is not None:
@@ -262,7 +263,7 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(definition)}</td></tr>')
     head = "".join(f'<th scope="col">{breakable(run.name)}</th>' for run in runs)
     periods = "an unknown number" if view.periods_per_year is None else f"{view.periods_per_year:g}"
-    span = f"{plural(len(view.dates), 'bar')}, {periods} per year"
+    span = f"{counted(len(view.dates), 'bar')}, {periods} per year"
     table = (
         f'<table class="metrics"><caption><span>{span}</span></caption>'
         f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col" class="help">Definition</th></tr></thead>'

@@ -9,8 +9,9 @@ from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, in_words, show, write
 from openoutcry.report.pages.page_parts import heading, scroll
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, GATES, INPUTS, SIDE, VERDICTS, GateLabel
-from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, attribute, escape, number, percent
 from openoutcry.report.views.score_view import ScoreGate, ScoreRow, ScoreWindow
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["EXTREME_Z", "agent_fold", "least_z", "shaded_z", "verdict_line", "window_heads"]
 
@@ -54,7 +55,7 @@ def agent_fold(row: ScoreRow, key: str) -> str:
 def _short(row: ScoreRow) -> str:
     failed, unknown = (sum(gate.passed is state for gate in row.gates) for state in (False, None))
     counts = [f"{n} {word}" for n, word in ((failed, "failed"), (unknown, "unknown")) if n]
-    of_gates = f"; of {plural(len(row.gates), 'gate')}, {' and '.join(counts)}" if counts else ""
+    of_gates = f"; of {counted(len(row.gates), 'gate')}, {' and '.join(counts)}" if counts else ""
     return VERDICTS.get(row.verdict, row.verdict) + of_gates
 
 
@@ -77,7 +78,7 @@ def window_heads(windows: Sequence[ScoreWindow], *, dated: bool = True) -> str:
         first, last = window.first[:4], window.last[:4]
         years = first if first == last else f"{first}\u2013{last}"
         label = f"{escape(window.market)}<br>" if window.market else ""
-        label += escape(years or f"{place}: {plural(window.n_days, 'day')}")
+        label += escape(years or f"{place}: {counted(window.n_days, 'day')}")
         span = attribute("title", f"{window.first} .. {window.last}") if years and dated else ""
         heads.append(f'<th scope="col"{span}>{label}</th>')
     return "".join(heads)
@@ -220,7 +221,7 @@ def _pass_k(row: ScoreRow) -> str:
 def _process(row: ScoreRow) -> str:
     if row.faults is None:
         return "<p>Unknown: returns without a record have no decisions from which they could be recomputed.</p>"
-    text = f"{plural(row.n_decisions, 'decision')}. Sandbox: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
+    text = f"{counted(row.n_decisions, 'decision')}. Sandbox: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
     if row.infrastructure_faults:
         text += f"; of infrastructure: {_counts(row.infrastructure_faults)}"
     events = _counts({slug: sum(by.values()) for slug, by in row.events.items()}) or "none"

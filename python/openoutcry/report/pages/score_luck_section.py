@@ -8,8 +8,9 @@ from statistics import median
 from openoutcry.report.charts.sparklines import Ground, interval_axis, interval_mark, interval_range
 from openoutcry.report.pages.metric_labels import get, show, show_sharpe
 from openoutcry.report.pages.score_labels import SIDE
-from openoutcry.report.text_format import DASH, breakable, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, breakable, escape, number, percent
 from openoutcry.report.views.score_view import Floor, ScoreRow, ScoreSide
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["MAX_Z", "Z_THRESHOLD", "floor_figure", "z_figure"]
 
@@ -40,8 +41,8 @@ def floor_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
     caption = "Annual Sharpe ratio over cash, with its 95% interval; the line is zero."
     if floor is not None:
         caption += (
-            f" Background: {plural(floor.n_agents, 'null agent')}, 90% of them in the darker band, with their median as"
-            " a line; the first row shows each of them as a dot."
+            f" Background: {counted(floor.n_agents, 'null agent')}, 90% of them in the darker band, with their median"
+            " as a line; the first row shows each of them as a dot."
         )
     return _figure(caption, ["Sharpe"], body, interval_axis(low, high))
 
@@ -109,18 +110,18 @@ def _floor_row(floor: Floor, low: float, high: float) -> str:
     middle = floor.sharpe.get(0.5)
     text = "" if middle is None else number(middle)
     cells = [text, _mark(interval_mark(None, None, low, high, ground))]
-    return _row(plural(floor.n_agents, "null agent"), cells)
+    return _row(counted(floor.n_agents, "null agent"), cells)
 
 
 def _luck_row(floor: Floor, best: float | None, low: float, high: float) -> str:
     known = _known(floor.each_z)
     above = sum(z > Z_THRESHOLD for z in known)
-    description = f"{plural(floor.n_agents, 'null agent')}, {above} of them above {number(Z_THRESHOLD)}."
+    description = f"{counted(floor.n_agents, 'null agent')}, {above} of them above {number(Z_THRESHOLD)}."
     lines, dots = _seeds((), best, low, high), _dots(known, low, high)
     ground = Ground(description, lambda at: lines(at) + dots(at))
     middle = number(median(known)) if known else DASH
     cells = [middle, _mark(interval_mark(None, None, low, high, ground)), "<td></td>"]
-    return _row(plural(floor.n_agents, "null agent"), cells)
+    return _row(counted(floor.n_agents, "null agent"), cells)
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

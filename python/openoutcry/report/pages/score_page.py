@@ -12,9 +12,10 @@ from openoutcry.report.pages.page_parts import heading, notices_list, provenance
 from openoutcry.report.pages.score_agent_section import agent_fold, least_z, shaded_z, verdict_line, window_heads
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, FIELD, SIDE, VERDICTS
 from openoutcry.report.pages.score_luck_section import floor_figure, z_figure
-from openoutcry.report.text_format import DASH, attribute, breakable, escape, percent, plural
+from openoutcry.report.text_format import DASH, attribute, breakable, escape, percent
 from openoutcry.report.views.run_view import Provenance
 from openoutcry.report.views.score_view import ScoreRow, ScoreSide, ScoreView, ScoreWindow
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["headline_of", "render_scores"]
 
@@ -79,7 +80,7 @@ def _figures(view: ScoreView) -> str:
         ("Agents", str(len(view.rows))),
         ("Eligible", str(sum(row.verdict == "eligible" for row in view.rows))),
         ("Rank bands", str(len(ranks))),
-        ("Windows", f"{len(complete.windows)}<small>{plural(n_seeds, 'seed')} each</small>"),
+        ("Windows", f"{len(complete.windows)}<small>{counted(n_seeds, 'seed')} each</small>"),
         ("Days", f"{sum(window.n_days for window in complete.windows):,}"),
         ("Trials counted", f"{max(row.n_trials for row in view.rows):,}"),
     ]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.charts.search_charts import fold_chart, history_chart, map_chart
 from openoutcry.report.pages.page_parts import figure, heading, labelled_cell, scroll
-from openoutcry.report.text_format import DASH, escape, number, plural
+from openoutcry.report.text_format import DASH, escape, number
 from openoutcry.report.views.search_view import MapPoint, ParameterMap, SearchView
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["fold_section", "history_section", "map_section"]
 
@@ -108,7 +109,7 @@ def fold_section(search: SearchView) -> str:
     items = "".join(f'<li><i class="part {kind}"></i>{text}</li>' for kind, text in parts)
     of = f" Numbers are Sharpe ratios of {search.fold_names[0]} in the test." if search.fold_names else ""
     gaps = sorted({fold.n_gap for fold in search.folds})
-    gap = f"{plural(gaps[0], 'bar')}" if len(gaps) == 1 else f"{gaps[0]} to {gaps[-1]} bars"
+    gap = f"{counted(gaps[0], 'bar')}" if len(gaps) == 1 else f"{gaps[0]} to {gaps[-1]} bars"
     caption = f"Each fold is tested on bars after its training, {gap} apart.{of}"
     chart = fold_chart(search.folds, search.holdout, search.fold_names)
     return figure(chart, caption, f'<ul class="legend always marks">{items}</ul>') + _fold_table(search)
@@ -130,8 +131,8 @@ def _fold_table(search: SearchView) -> str:
             labelled_cell(label, escape(text), "text")
             for label, text in (
                 ("Training", " .. ".join(fold.train)),
-                ("Gap", plural(fold.n_gap, "bar")),
-                ("Test", f"{' .. '.join(fold.test)}, {plural(fold.n_test, 'bar')}"),
+                ("Gap", counted(fold.n_gap, "bar")),
+                ("Test", f"{' .. '.join(fold.test)}, {counted(fold.n_test, 'bar')}"),
             )
         )
         rows.append(f'<tr><th scope="row"><span>Fold {number_}</span></th>{dates}{cells}</tr>')

@@ -8,8 +8,9 @@ from openoutcry.report.charts.svg import place
 from openoutcry.report.pages.metric_labels import Footnotes, Metric, get, show, write
 from openoutcry.report.pages.page_parts import scroll
 from openoutcry.report.pages.verdict_text import SKILL_THRESHOLD
-from openoutcry.report.text_format import escape, number, plural, undefined_because
+from openoutcry.report.text_format import escape, number, undefined_because
 from openoutcry.report.views.statistics_view import Skill
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["SKILL", "skill_section"]
 
@@ -77,7 +78,7 @@ def skill_sentence(skill: Skill) -> str:
         reason = skill.reasons.get("dsr", "no reason was given")
         sentences = [f"The deflated Sharpe ratio is undefined: {undefined_because(reason)}."]
     else:
-        after = "" if trials is None else f" after {plural(int(trials), 'trial')}"
+        after = "" if trials is None else f" after {counted(int(trials), 'trial')}"
         side = "reaches" if dsr >= SKILL_THRESHOLD else "is below"
         shown = write(dsr, "probability")
         sentences = [f"The deflated Sharpe ratio{after} {side} {SKILL_THRESHOLD:g}: {shown}."]
