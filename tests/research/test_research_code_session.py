@@ -131,5 +131,8 @@ def test_a_description_cannot_instruct_the_next_model(tmp_path: Path) -> None:
     prior = later.prior_trials.prior or ""
     assert "ignore all rules" in prior
     assert "\x1b" not in prior
-    fence = "````"
-    assert prior.count(fence) >= 2, "the fence is longer than any inside"
+    # The backticks of the description are replaced, so that it cannot end the fence.
+    assert prior.count("```") == 2
+    before, inside, after = prior.split("```")
+    assert "ignore all rules" in inside
+    assert "ignore all rules" not in before + after
