@@ -132,7 +132,7 @@ def test_a_description_cannot_instruct_the_next_model(tmp_path: Path) -> None:
     assert "ignore all rules" in prior
     assert "\x1b" not in prior
     # The backticks of the description are replaced, so that it cannot end the fence.
-    assert prior.count("```") == 2
-    before, inside, after = prior.split("```")
-    assert "ignore all rules" in inside
-    assert "ignore all rules" not in before + after
+    parts = prior.split("```")
+    assert len(parts) % 2 == 1
+    assert "ignore all rules" in "".join(parts[1::2])
+    assert "ignore all rules" not in "".join(parts[::2])
