@@ -12,7 +12,7 @@ DAYS = pd.DatetimeIndex(pd.bdate_range("2024-01-01", periods=40), name="date")
 SPY = pd.Series(470.0 * np.exp(np.cumsum(np.random.default_rng(1).normal(0.0, 0.01, 40))), index=DAYS)
 OTHER = pd.Series(20.0 * np.exp(np.cumsum(np.random.default_rng(2).normal(0.0, 0.05, 40))), index=DAYS)
 INDICATORS = [
-    "SPY_sma", "SPY_RSI14", "sma_20", "spyZscore", "zscore", "feature1", "feature_2", "target", "label", "tomorrow",
+    "SPY_sma", "SPY_RSI14", "sma_20", "spyZscore", "zscore", "feature1", "target", "label", "tomorrow",
     "position", "signal", "pnl", "ret_SPY", "SPY Return", "SPY_vol", "SPY.pred", "SPY_next", "SPYMacd", "lag_1",
     "DFF", "DGS10", "FEDFUNDS", "TB3MS", "UNRATE", "GDP", "CPI", "PE10", "P/E", "EPS", "CAPE", "Dividend Yield",
     "Consumer Price Index", "Earnings", "Long Interest Rate",

@@ -131,5 +131,8 @@ def test_a_description_cannot_instruct_the_next_model(tmp_path: Path) -> None:
     prior = later.prior_trials.prior or ""
     assert "ignore all rules" in prior
     assert "\x1b" not in prior
-    fence = "````"
-    assert prior.count(fence) >= 2, "the fence is longer than any inside"
+    # The backticks of the description are replaced, so that it cannot end the fence.
+    parts = prior.split("```")
+    assert len(parts) % 2 == 1
+    assert "ignore all rules" in "".join(parts[1::2])
+    assert "ignore all rules" not in "".join(parts[::2])

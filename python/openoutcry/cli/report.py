@@ -90,8 +90,7 @@ def report(
     read = RunRecord.load(record)
     chosen, sealed = _chosen(read, run), _scenario(scenario, scenario_key)
     source = source or ([] if sealed else _bundled(read, chosen))
-    datasets = _datasets(source, reading, sealed)
-    key = None if public_key is None else public_key_of(public_key)
+    datasets, key = _datasets(source, reading, sealed), None if public_key is None else public_key_of(public_key)
     done, made = _replayed((read, chosen), datasets, key, fill_key)
     origin = Origin(
         f"openoutcry {shlex.join(sys.argv[1:])}",

@@ -182,8 +182,10 @@ def _notices(columns: Mapping[str, Any], level: str) -> list[str]:
         "full": "names, price levels and dates",
     }[level]
     notices = [f"masked market, level {level}: {hidden} are replaced; returns are real and can be recognised"]
-    omitted = [f"{len(columns[feed])} {feed}" for feed in ("fundamentals", "news", "features") if columns[feed]]
+    omitted = [f"{len(columns[feed])} {feed}" for feed in ("fundamentals", "news") if columns[feed]]
     if omitted:
-        what = "headlines, balance sheets and features can identify the company"
-        notices.append(f"{', '.join(omitted)} left out: {what}")
+        notices.append(f"{' and '.join(omitted)} items left out: headlines and balance sheets identify the company")
+    if columns["features"]:
+        count = len(columns["features"])
+        notices.append(f"{count} feature{'s' * (count != 1)} left out: their values can identify the market")
     return notices
