@@ -105,6 +105,14 @@ def test_undefined_numbers_are_dashes_with_their_reason(tmp_path: Path) -> None:
     assert "Volatility over time" in heads(page)
 
 
+def test_a_run_with_the_nav_of_its_benchmark_is_called_buy_and_hold_only_if_it_is(tmp_path: Path) -> None:
+    idle = oo.run_backtest(MARKET, "hold-cash")
+    idle.report(tmp_path / "idle.html", benchmark=np.zeros(len(idle.dates) - 1))
+    page = (tmp_path / "idle.html").read_text(encoding="utf-8")
+    assert "The run has the NAV of benchmark at each bar, which is constant, so it is not compared with it." in page
+    assert "is buy-and-hold" not in page
+
+
 def test_without_bars_per_year_annual_numbers_are_undefined_and_the_page_is_written(tmp_path: Path) -> None:
     data = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, MARKET.close, periods_per_year=float("nan"))
     run = oo.run_backtest(data, "momentum", costs=oo.CostModel.zero())

@@ -94,7 +94,8 @@ def test_capture_is_the_ratio_of_geometric_means_over_the_bars_of_a_side() -> No
     [
         (RETURNS, np.full(N, 1e-3), 252.0, ("alpha", "beta", "correlation", "treynor"), "the benchmark is constant"),
         (RETURNS, MARKET, None, ("alpha", "alpha_error", "tracking_error"), "the number of bars per year is unknown"),
-        (np.zeros(N), MARKET, 252.0, ("r_squared", "correlation"), "the returns are constant"),
+        (np.zeros(N), MARKET, 252.0, ("alpha_t", "r_squared", "correlation"), "the returns are constant"),
+        (np.full(N, 1e-3), np.zeros(N), 252.0, ("information_ratio",), "the difference of returns is constant"),
         (np.zeros(N), MARKET, 252.0, ("treynor",), "beta is 0"),
         (MARKET, MARKET, 252.0, ("information_ratio",), "the returns do not differ from the benchmark's"),
         (MARKET, MARKET, 252.0, ("alpha_t",), "the benchmark explains every return"),
@@ -109,6 +110,12 @@ def test_an_undefined_number_has_its_reason(
     assert {name: found.values[name] for name in names} == dict.fromkeys(names)
     assert {name: found.undefined[name] for name in names} == dict.fromkeys(names, reason)
     assert all(value is None or np.isfinite(value) for value in found.values.values())
+
+
+def test_a_constant_side_of_excess_returns_has_the_risk_free_rate_in_its_reason() -> None:
+    rate = np.abs(MARKET) / 100.0
+    assert compare(RETURNS, rate, 252.0, rate).undefined["beta"] == "the benchmark less the risk-free rate is constant"
+    assert compare(rate, MARKET, 252.0, rate).undefined["alpha_t"] == "the returns less the risk-free rate are constant"
 
 
 def test_rolling_beta_and_volatility_are_those_of_each_window() -> None:

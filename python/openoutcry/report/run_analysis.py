@@ -140,7 +140,7 @@ def analysis_of(
         risk_table(dates, sides),
         drawdown_table(dates, nav, n_drawdowns),
     ]
-    notes: dict[str, list[str]] = {"benchmark": _method(run, other, rate)}
+    notes: dict[str, list[str]] = {"benchmark": _method(run, benchmark, rate)}
     if other is not None:
         tables.insert(0, benchmark_table(other.name, run.returns, other.returns, periods, rate))
     tables += trade_tables(run)
@@ -177,9 +177,12 @@ def _alpha(table: Table | None) -> tuple[float, float] | None:
     return (alpha, error) if isinstance(alpha, float) and isinstance(error, float) else None
 
 
-def _method(run: Run, benchmark: Benchmark | None, rate: Floats | None) -> list[str]:
-    if benchmark is None:
-        return ["The run is buy-and-hold, which is its own benchmark."]
+def _method(run: Run, benchmark: Benchmark, rate: Floats | None) -> list[str]:
+    if np.array_equal(benchmark.nav, run.nav):
+        if benchmark.run is not None and benchmark.name == run.name:
+            return ["The run is buy-and-hold, which is its own benchmark."]
+        flat = ", which is constant" if (run.nav == run.nav[0]).all() else ""
+        return [f"The run has the NAV of {benchmark.name} at each bar{flat}, so it is not compared with it."]
     cash = "" if rate is None else " of returns less the risk-free rate"
     fills = "after the run's costs" if benchmark.run is not None else "without costs"
     return [f"Ordinary least squares{cash}, per bar, against {benchmark.name} {fills}; alpha is not compounded."]

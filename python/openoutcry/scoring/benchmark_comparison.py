@@ -70,26 +70,27 @@ def compare(
         gained or lost. `treynor` is the annual mean excess return over beta.
     """
     rate = np.zeros(len(returns)) if risk_free is None else risk_free
-    found = _regressed(returns - rate, benchmark - rate, periods_per_year)
+    less = "" if risk_free is None else " less the risk-free rate"
+    found = _regressed(returns - rate, benchmark - rate, periods_per_year, less)
     found |= _tracked(returns, benchmark, periods_per_year)
     found |= {"up_capture": _capture(returns, benchmark, 1.0), "down_capture": _capture(returns, benchmark, -1.0)}
     return collected(found | {"n_returns": float(len(returns))})
 
 
-def _regressed(excess: Floats, benchmark: Floats, periods: float | None) -> dict[str, float | str]:
+def _regressed(excess: Floats, benchmark: Floats, periods: float | None, less: str) -> dict[str, float | str]:
     try:
         line = fit(excess, benchmark[:, None])
     except OpenOutcryError as error:
-        is_flat = "constant" in str(error)
-        reason = "the benchmark is constant" if is_flat else "there are too few returns"
+        reason = f"the benchmark{less} is constant" if "constant" in str(error) else "there are too few returns"
         return dict.fromkeys(_REGRESSED, reason)
     (alpha, beta), (alpha_error, beta_error), hac = line.coefficients, line.errors, line.hac_errors
     found: dict[str, float | str] = {"beta": beta, "beta_error": beta_error, "beta_hac_error": hac[1]}
     for name, value in (("alpha", alpha), ("alpha_error", alpha_error), ("alpha_hac_error", hac[0])):
         found[name] = NO_YEAR if periods is None else float(value) * periods
     is_exact = float(line.residuals.std()) < _LEAST_SPREAD
-    found["alpha_t"] = "the benchmark explains every return" if is_exact else float(alpha / hac[0])
-    flat = "the returns are constant"
+    flat = f"the returns{less} are constant"
+    exact = flat if line.r_squared is None else "the benchmark explains every return"
+    found["alpha_t"] = exact if is_exact else float(alpha / hac[0])
     found["r_squared"] = flat if line.r_squared is None else line.r_squared
     found["correlation"] = flat if line.r_squared is None else float(np.corrcoef(excess, benchmark)[0, 1])
     if periods is None:
@@ -109,7 +110,11 @@ def _tracked(returns: Floats, benchmark: Floats, periods: float | None) -> dict[
         return dict.fromkeys(names, "there are too few returns")
     mean, error = float(difference.mean()) * periods, float(difference.std(ddof=1)) * periods**0.5
     if error < _LEAST_SPREAD * periods**0.5:
-        return {"excess": mean, "tracking_error": error, names[2]: "the returns do not differ from the benchmark's"}
+        is_equal = float(np.abs(difference).max()) < _LEAST_SPREAD
+        reason = (
+            "the returns do not differ from the benchmark's" if is_equal else "the difference of returns is constant"
+        )
+        return {"excess": mean, "tracking_error": error, names[2]: reason}
     return dict(zip(names, (mean, error, mean / error), strict=True))
 
 

@@ -1,7 +1,7 @@
 """Charts: pure functions from arrays to an `<svg>` string.
 
 `stylesheet(":root")` styles a page with charts; `standalone` makes a document from charts; `raster` renders
-`rgb_array` frames. Imports `report.views`, `report.text_format`, the native module and NumPy.
+`rgb_array` frames. Imports `report.views`, `report.text_format`, `untrusted`, the native module and NumPy.
 """
 
 from openoutcry.report.charts.equity_charts import Line, Role, delay_chart, drawdown_chart, equity_chart, spans_decades
