@@ -117,10 +117,13 @@ def test_statistics_of_bars_match_direct_counts_and_undefined_ones_have_a_reason
     assert (found["longest_gain"], found["longest_loss"], found["n_drawdowns"]) == (2.0, 2.0, 1.0)
     assert (found["positive_bars"], found["time_in_market"]) == pytest.approx((2 / 6, 4 / 6))
     assert found["omega"] == pytest.approx(0.2 / 0.3)
-    assert found["longest_drawdown"] == 4.0
+    assert found["longest_drawdown"] == found["mean_drawdown_days"] == 4.0
+    assert found["mean_loss_month"] == pytest.approx(nav[-1] - 1.0)
+    assert found["mean_gain_month"] is None
     assert found["recovery_factor"] == pytest.approx((nav[-1] - 1.0) / (1.0 - nav[-1] / 1.21))
     rising = bar_statistics(dates, 1.1 ** np.arange(7.0), np.full(6, 0.1))
-    names = {"omega", "gain_to_pain", "recovery_factor", "mean_drawdown", "longest_drawdown"}
+    names = {"omega", "gain_to_pain", "recovery_factor", "mean_drawdown", "mean_drawdown_days", "longest_drawdown"}
+    names.add("mean_loss_month")
     assert {name for name, value in rising.values.items() if value is None} == names == set(rising.undefined)
 
 

@@ -45,10 +45,13 @@ def bar_statistics(dates: Sequence[str], nav: Floats, returns: Floats, gross: Fl
         "longest_loss": float(_longest(returns < 0.0)),
         "omega": gains / losses if losses > 0.0 else "no return is negative",
         "gain_to_pain": float(months.sum()) / pain if pain > 0.0 else "no month lost",
+        "mean_gain_month": float(months[months > 0.0].mean()) if (months > 0.0).any() else "no month gained",
+        "mean_loss_month": float(months[months < 0.0].mean()) if pain > 0.0 else "no month lost",
         "recovery_factor": (float(nav[-1]) - 1.0) / -periods[0].depth if periods else none,
         "ulcer_index": ulcer_index(nav),
         "mean_drawdown": float(np.mean([each.depth for each in periods])) if periods else none,
         "longest_drawdown": float(max(days)) if days else none,
+        "mean_drawdown_days": float(np.mean(days)) if days else none,
         "n_drawdowns": float(len(periods)),
     }
     if gross is not None:

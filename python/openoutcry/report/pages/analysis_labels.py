@@ -34,10 +34,13 @@ BARS: dict[str, Metric] = {
     "longest_loss": Metric("Longest losing streak", "count", "bars in a row with a return below 0"),
     "omega": Metric("Omega ratio", "ratio", "sum of gains over sum of losses of bars (threshold 0)"),
     "gain_to_pain": Metric("Gain to pain", "ratio", "sum of monthly returns over that of the losing months"),
+    "mean_gain_month": Metric("Mean gain, months", "rate", "mean return of the months that gained"),
+    "mean_loss_month": Metric("Mean loss, months", "rate", "mean return of the months that lost"),
     "recovery_factor": Metric("Recovery factor", "ratio", "total return over max drawdown"),
     "ulcer_index": Metric("Ulcer index", "share", "root mean square drawdown over all bars"),
     "mean_drawdown": Metric("Mean drawdown", "loss", "mean depth of all drawdowns"),
     "longest_drawdown": Metric("Longest drawdown, days", "count", "calendar days from peak to recovery, or to the end"),
+    "mean_drawdown_days": Metric("Mean drawdown, days", "count", "mean calendar days of all drawdowns"),
     "n_drawdowns": Metric("Drawdowns", "count", "number of periods below a peak"),
     "time_in_market": Metric("Time in market", "share", "share of bars after the first with a position"),
 }
