@@ -85,6 +85,22 @@ def test_a_value_is_not_broken_inside_a_number(page: Any) -> None:
     assert broken == []
 
 
+def test_the_gates_of_a_trial_are_below_their_heads(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(make_research(), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": WIDTH, "height": 740})
+    opened.goto((tmp_path / "page.html").as_uri())
+    rights, tops = opened.evaluate(
+        """() => {
+            const [head, row] = document.querySelectorAll("[aria-label='Gates by trial'] tr");
+            const boxes = [head, row].map((each) => [...each.cells].map((cell) => cell.getBoundingClientRect()));
+            return [boxes.map((each) => each.map((box) => Math.round(box.right))), boxes[1].map((box) => box.top)];
+        }"""
+    )
+    assert rights[0] == rights[1]
+    assert len(set(tops)) == 1
+    opened.close()
+
+
 def test_the_holdout_and_the_dsr_of_a_candidate_are_in_view_without_scrolling(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(make_research(), encoding="utf-8")
     opened = browser.new_page(viewport={"width": WIDTH, "height": 740})

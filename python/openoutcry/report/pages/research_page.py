@@ -159,7 +159,7 @@ def _gates(rounds: Sequence[RoundRow]) -> str:
         )
         body.append(f'<tr><th scope="row">{row.number}. {breakable(row.name)}</th>{cells}</tr>')
     table = (
-        '<table class="list gates"><caption><span>A trial is kept if every gate passes; failures are bold. '
+        '<table class="list by-trial"><caption><span>A trial is kept if every gate passes; failures are bold. '
         f"{DASH} is undefined, which fails the gate, or not measured because an earlier gate failed.</span></caption>"
         f'<thead><tr><th scope="col">Trial</th>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
