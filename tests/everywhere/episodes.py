@@ -67,7 +67,7 @@ def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.rando
         market, recorded, drawn.window, drawn.costs, drawn.limits, seed, lookback=lookback, name="agent", capture=True
     )
     record = oo.RunRecord.join(market.name.replace("market", "agent"), [run.record], 0)
-    outputs, env = [], env_of(drawn, seed=seed, lookback=lookback)
+    outputs, env = [], env_of(drawn._replace(dataset=market), seed=seed, lookback=lookback)
     outputs.append(env.reset())
     for answer in record.decisions[0]:
         observation, reward, _, info = env.step(answer)
