@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.arguments import is_frame, unmasked_array
+from openoutcry.arguments import is_frame, seed_of, unmasked_array
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -46,8 +46,6 @@ def lane_seeds(seeds: Any, num_envs: int) -> list[int | None]:
     Raises:
         OpenOutcryError: `argument_invalid`: the number of seeds is wrong, or a seed is invalid.
     """
-    from openoutcry.arguments import seed_of
-
     if isinstance(seeds, np.ndarray):
         seeds = seeds.tolist()
     if not isinstance(seeds, (list, tuple)):

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -67,10 +68,6 @@ class NavHistory:
         self.rows[-1] = navs
         self.starts[started] = len(self.rows) - 1
 
-    def of(self, lane: int) -> list[float]:
-        """Return the NAV of a lane since the start of its episode."""
-        return [float(row[lane]) for row in self.rows[self.starts[lane] :]]
-
 
 class LaneFrames(Sequence[Any]):
     """Frames of lanes, drawn when accessed.
@@ -91,4 +88,32 @@ class LaneFrames(Sequence[Any]):
         return [self._draw(lane) for lane in lanes] if isinstance(place, slice) else self._draw(lanes)
 
 
-__all__ = ["MODES", "LaneFrames", "NavHistory", "frame_of", "render_mode_of"]
+def lane_frames(
+    mode: str,
+    history: NavHistory,
+    accounts: dict[str, npt.NDArray[Any]],
+    markets: tuple[Sequence[Dataset], npt.NDArray[np.int64]],
+    first: int,
+) -> LaneFrames:
+    """Return the frames of all lanes at this step.
+
+    Args:
+        mode: One of `MODES`.
+        history: NAV of the lanes.
+        accounts: `closes`, `positions` and `cash` of the lanes.
+        markets: Datasets, and the bar of each lane.
+        first: Lane of the first frame; the others follow in order.
+    """
+    datasets, bars = markets
+    rows, starts = list(history.rows), history.starts.copy()
+
+    def draw(lane: int) -> Any:
+        dataset = datasets[lane % len(datasets)]
+        navs = [float(row[lane]) for row in rows[starts[lane] :]]
+        account = {name: accounts[name][lane] for name in ("closes", "positions", "cash")}
+        return frame_of(mode, navs, account, dataset.symbols, dataset.dates[bars[lane]])
+
+    return LaneFrames(draw, [first, *(lane for lane in range(starts.size) if lane != first)])
+
+
+__all__ = ["MODES", "LaneFrames", "NavHistory", "frame_of", "lane_frames", "render_mode_of"]

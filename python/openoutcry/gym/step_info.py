@@ -126,7 +126,9 @@ class LaneInfos:
         if self._shows_tradable:
             values["tradable"] = self._core.tradable
         if self._shows_invalid:
-            values["invalid_action"] = np.zeros(started.shape, dtype=np.bool_) if invalid is None else invalid & ~started
+            values["invalid_action"] = (
+                np.zeros(started.shape, dtype=np.bool_) if invalid is None else invalid & ~started
+            )
         return values
 
     def _dates(self, bars: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -142,7 +144,9 @@ def without(records: Mapping[str, Any], lanes: _Flags) -> dict[str, Any]:
     """Return records with zeros for some lanes: a reset has no costs, gains and events."""
     found: dict[str, Any] = {}
     for name, value in records.items():
-        found[name] = without(value, lanes) if isinstance(value, Mapping) else np.where(lanes, value.dtype.type(0), value)
+        found[name] = (
+            without(value, lanes) if isinstance(value, Mapping) else np.where(lanes, value.dtype.type(0), value)
+        )
     return found
 
 
@@ -151,7 +155,8 @@ def listed_at(dataset: Dataset, bar: int) -> _Flags:
     shown = slice(None, bar + 1)
     listed: _Flags = np.isfinite(dataset.close[shown]).any(axis=0)
     if dataset.delistings is not None:
-        listed &= ~np.isfinite(dataset.delistings[shown]).any(axis=0)
+        settled: _Flags = np.isfinite(dataset.delistings[shown]).any(axis=0)
+        listed = listed & ~settled
     return listed
 
 

@@ -8,8 +8,8 @@ use crate::error::raise;
 
 /// A checkpoint of an account, at one bar of one environment.
 ///
-/// An environment resumed from it gives the same bits. A pickle holds the account and the digests of market and rules, so
-/// an environment with an equal market and rules restores it, in another process too, and any other refuses it.
+/// An environment resumed from it gives the same bits. A pickle holds the account and the digests of market and rules,
+/// so an environment with an equal market and rules restores it, in another process too, and any other refuses it.
 #[pyclass(frozen, eq, from_py_object, module = "openoutcry.openoutcry_py")]
 #[derive(Clone, PartialEq)]
 pub struct State(pub(crate) CoreState);
