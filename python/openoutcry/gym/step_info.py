@@ -153,11 +153,10 @@ def without(records: Mapping[str, Any], lanes: _Flags) -> dict[str, Any]:
 def listed_at(dataset: Dataset, bar: int) -> _Flags:
     """Return the symbols that are listed at the close of a bar."""
     shown = slice(None, bar + 1)
-    listed: _Flags = np.isfinite(dataset.close[shown]).any(axis=0)
+    listed = np.isfinite(dataset.close[shown]).any(axis=0)
     if dataset.delistings is not None:
-        settled: _Flags = np.isfinite(dataset.delistings[shown]).any(axis=0)
-        listed = listed & ~settled
-    return listed
+        listed = listed & ~np.isfinite(dataset.delistings[shown]).any(axis=0)
+    return np.asarray(listed, dtype=np.bool_)
 
 
 def copied_observations(shown: Any, ended: _Flags) -> npt.NDArray[Any]:

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.arguments import costs_and_limits, is_frame
+from openoutcry.arguments import checked_integer, costs_and_limits, is_frame
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.gym.episodes import Episodes
+from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.market_arguments import Market, limits_of, market_of
 from openoutcry.gym.settings import TERMS, WINDOWS, changed_episodes
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -51,6 +51,16 @@ def lane_terms(
     else:
         pairs = [costs_and_limits(costs, limits_of(limits, max_weight, allow_short))] * num_envs
     return tuple(cost for cost, _ in pairs), tuple(limit for _, limit in pairs)
+
+
+def batch_settings(no_trade_band: Any, max_episode_steps: Any, threads: Any) -> dict[str, Any]:
+    """Return checked settings of a batch by name."""
+    most = max_episode_steps
+    return {
+        "no_trade_band": finite("no_trade_band", no_trade_band),
+        "max_episode_steps": None if most is None else checked_integer("max_episode_steps", most, 1, 2**31 - 1),
+        "threads": checked_integer("threads", threads, 1, 32),
+    }
 
 
 def mode_of(value: AutoresetMode | str) -> AutoresetMode:

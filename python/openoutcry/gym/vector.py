@@ -19,7 +19,7 @@ from openoutcry.arguments import checked_integer, is_integer, lookback_of, seed_
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
-from openoutcry.gym.episodes import Episodes, finite
+from openoutcry.gym.episodes import Episodes
 from openoutcry.gym.lane_actions import lane_seeds, readable, with_holds
 from openoutcry.gym.lane_views import LaneViews
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, has_listing_changes
@@ -29,7 +29,7 @@ from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import INFOS, ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.gym.step_info import LaneInfos, copied_observations
-from openoutcry.gym.sub_environments import changed_lanes, datasets_of, lane_terms, mode_of, reset_mask
+from openoutcry.gym.sub_environments import batch_settings, changed_lanes, datasets_of, lane_terms, mode_of, reset_mask
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 
 Observation: TypeAlias = Any
@@ -155,36 +155,37 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         markets = datasets_of((n_symbols, n_days), seed_of(seed), dataset, split, self.num_envs)
         terms = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._reward = reward_scheme(reward, reward_parameter)
         self.__dict__ |= {"datasets": markets, "reward_scheme": self._reward.name}
-        most = max_episode_steps
         self._observed = observed_columns(markets, features, scale)
-        self._settings: dict[str, Any] = {
+        self._settings = batch_settings(no_trade_band, max_episode_steps, threads)
+        self._settings |= {"seed": seed, "records": one_of("info", info, INFOS) == "full"}
+        self._prepare(terms)
+        self._adopt(self._batch(*terms, episodes), *terms, episodes)
+
+    def _prepare(self, terms: tuple[tuple[CostModel, ...], tuple[Limits, ...]]) -> None:
+        """Add the settings of the batch that other settings determine, and create the spaces."""
+        markets = self.datasets
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self._settings |= {
             "reward": self._reward.engine,
             "reward_parameter": self._reward.parameter,
-            "no_trade_band": finite("no_trade_band", no_trade_band),
-            "max_episode_steps": None if most is None else checked_integer("max_episode_steps", most, 1, 2**31 - 1),
-            "threads": checked_integer("threads", threads, 1, 32),
             "cells_a_thread": self._cells_a_thread,
-            "seed": seed,
             "autoreset": _MODES[self.autoreset_mode],
             "lookback": self._shown,
             "features": self._observed.native[0],
             "scale": self._observed.native[1],
-            "observation": "history" if self._kind == "dict" and lookback is not None else self._kind,
-            "records": one_of("info", info, INFOS) == "full",
+            "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
         if self._kind == "cursor" and len(markets) > 1:
             message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
             raise refusal("argument_invalid", f"{message}; received cursor and {len(markets)} datasets")
         n, n_bars = markets[0].n_symbols, max(market.n_bars for market in markets)
         self.single_action_space = action_space(n, list(dict.fromkeys(terms[1])))
-        self.single_observation_space = observation_space(self._kind, n, lookback, n_bars, self._observed)
+        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded, self._invalid = False, cast("_Flags | None", None)
         self._navs: NavHistory | None = None
-        self._adopt(self._batch(*terms, episodes), *terms, episodes)
 
     def _batch(self, costs: Sequence[CostModel], limits: Sequence[Limits], episodes: Episodes) -> native.Batch:
         windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
