@@ -10,7 +10,7 @@ use crate::episode::saved_words::{SavedWords, WordReader};
 use crate::episode::step_record::StepRecord;
 
 /// The layout of the bytes of saved lanes.
-const FORMAT: &[u8; 8] = b"oolanes1";
+const FORMAT: [u8; 8] = *b"oolanes1";
 
 impl Batch {
     /// Returns this batch with [`StepRecord`]s of its steps.

@@ -7,7 +7,7 @@ use crate::episode::reward_state::RewardState;
 use crate::episode::saved_words::{SavedWords, WordReader};
 
 /// The layout of the bytes of a checkpoint.
-const FORMAT: &[u8; 8] = b"oostate1";
+const FORMAT: [u8; 8] = *b"oostate1";
 
 /// A checkpoint. An environment resumed from it gives the same bits.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ pub(crate) struct WordReader<'a>(&'a [u8]);
 
 impl SavedWords {
     /// Returns a writer; `format` names the layout of what follows.
-    pub(crate) fn new(format: &[u8; 8]) -> Self {
+    pub(crate) fn new(format: [u8; 8]) -> Self {
         Self(format.to_vec())
     }
 
@@ -63,8 +63,8 @@ impl SavedWords {
 
 impl<'a> WordReader<'a> {
     /// Returns a reader of bytes of `format`.
-    pub(crate) fn new(format: &[u8; 8], bytes: &'a [u8]) -> Option<Self> {
-        bytes.strip_prefix(format).map(Self)
+    pub(crate) fn new(format: [u8; 8], bytes: &'a [u8]) -> Option<Self> {
+        bytes.strip_prefix(&format).map(Self)
     }
 
     pub(crate) fn integer(&mut self) -> Option<u64> {
