@@ -1,7 +1,7 @@
 """Gymnasium environments. Importing this module registers the ids.
 
-`environment` is the scalar environment, `vector` the vector environment; `spaces`, `episodes` and `buffers` are their
-parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`,
+`environment` is the scalar environment, `vector` the vector environment; `settings`, `step_info`, `spaces`, `episodes`,
+`rendering` and `buffers` are their parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`,
 `arguments`, `data`, `scenarios`, the native module and Gymnasium; a rendered frame imports `report` when drawn.
 """
 
