@@ -131,6 +131,10 @@ OBSERVATION_SCHEMA: str
 DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
 BASELINES: list[str]
+COST_KINDS: list[str]
+EVENTS: list[str]
+GAINS: list[str]
+LIMIT_REASONS: list[str]
 REWARDS: list[str]
 REWARD_TERMS: list[str]
 SCENARIOS: list[str]
@@ -491,6 +495,22 @@ class Batch:
         With a seed, lane i starts the stream of `seed + i`.
         """
 
+    def seed_lanes(self, seeds: list[int | None]) -> None:
+        """Start the stream of each seed, one per lane or None; the next reset begins its first episode."""
+
+    def save(self) -> bytes:
+        """Return the accounts and episodes of all lanes as bytes."""
+
+    def restore(self, saved: bytes) -> None:
+        """Restore the lanes of `save` of a batch with the same markets."""
+
+    @property
+    def records(self) -> dict[str, Any]:
+        """Costs, gains and events of the last step of every lane: arrays by name.
+
+        Empty unless `records` was set.
+        """
+
     def observe(self, buffers: Buffers) -> None:
         """Write the observation of every lane."""
 
@@ -564,6 +584,12 @@ class Episodes:
     def seed(self, seed: int) -> None:
         """Start the stream of a seed, before its first episode."""
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Seed of the stream, and index of the next episode."""
+
+    @place.setter
+    def place(self, place: tuple[int, int]) -> None: ...
     def next(self) -> _Bars:
         """Return the window of the next episode, as start and end."""
 
@@ -571,13 +597,22 @@ class Episodes:
 class State:
     """A checkpoint of an account, at one bar of one environment.
 
-    An environment resumed from it gives the same bits.
+    An environment resumed from it gives the same bits. A pickle holds the account and the digests of market and rules,
+    so an environment with an equal market and rules restores it, in another process too, and any other refuses it.
     """
 
     @property
     def bar(self) -> int: ...
     @property
     def nav(self) -> float: ...
+    @property
+    def window(self) -> _Bars:
+        """Window of the episode, as start and end."""
+
+    @staticmethod
+    def from_bytes(saved: bytes) -> State:
+        """Return the checkpoint of the bytes of a pickle."""
+
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]

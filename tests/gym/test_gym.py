@@ -107,7 +107,7 @@ def test_ruin_terminates_and_is_absorbing() -> None:
     env.step(np.array([-1.0], np.float32))
     _, reward, terminated, truncated, info = env.step(np.array([-1.0], np.float32))
     assert (reward, terminated, truncated, info["nav"]) == (-1.0, True, False, 0.0)
-    assert "ruined" in [event["slug"] for event in info["events"]]
+    assert "ruined" in [event["slug"] for event in env.events]
     with pytest.raises(oo.OpenOutcryError, match="episode_over"):
         env.step(np.array([0.0], np.float32))
 

@@ -64,8 +64,8 @@ def test_a_file_and_its_dataset_give_the_same_bits(options: dict[str, str], tmp_
         path.write_text("\n".join(["date,close", *rows, ""]), encoding="utf-8")
     dataset = oo.Dataset.from_csv(path, **options)
     given: Any = dataset if options else str(path)
-    envs = [oo.OpenOutcryEnv(given), oo.OpenOutcryEnv(dataset), gymnasium.make(MARKET_ID, dataset=given, **SHORT)]
-    envs += [gymnasium.make(MARKET_ID, dataset=dataset, **SHORT)]
+    envs: list[Any] = [oo.OpenOutcryEnv(each, info="full") for each in (given, dataset)]
+    envs += [gymnasium.make(MARKET_ID, dataset=each, info="full", **SHORT) for each in (given, dataset)]
     played = [[*play(env)] for env in envs]
     assert played[0] == played[1]
     assert played[2] == played[3]

@@ -161,10 +161,12 @@ def test_a_scalar_environment_is_one_lane_of_a_function_and_its_checkpoint_inclu
 
 def test_info_names_a_sum_and_a_function() -> None:
     reward = {"turnover-penalty": 0.001, "log": 1}
-    assert OpenOutcryEnv(reward=reward).reset(seed=0)[1]["reward_scheme"] == "log=1.0, turnover-penalty=0.001"
-    _, info = OpenOutcryVectorEnv(2, reward=log_nav).reset(seed=0)
+    assert (
+        OpenOutcryEnv(reward=reward, info="full").reset(seed=0)[1]["reward_scheme"] == "log=1.0, turnover-penalty=0.001"
+    )
+    _, info = OpenOutcryVectorEnv(2, reward=log_nav, info="full").reset(seed=0)
     assert info["reward_scheme"].tolist() == ["log_nav"] * 2
-    assert OpenOutcryEnv(reward=Recorder()).reset(seed=0)[1]["reward_scheme"] == "Recorder"
+    assert OpenOutcryEnv(reward=Recorder(), info="full").reset(seed=0)[1]["reward_scheme"] == "Recorder"
     made = gymnasium.make("openoutcry.gym:OpenOutcry/Synthetic-v2", reward=reward)
     assert made.spec is not None
     assert gymnasium.make(type(made.spec).from_json(made.spec.to_json())).unwrapped.reward_scheme.startswith("log=1.0")

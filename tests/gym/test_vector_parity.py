@@ -77,6 +77,7 @@ def case_of(seed: int, kind: str) -> Case:
     holds = rng.random(actions.shape) < 0.2 if rng.random() < 0.3 else None
     mode = list(AutoresetMode)[int(rng.integers(3))]
     lanes = [{"costs": costs, "limits": limits} for costs, limits in terms]
+    shared["info"] = "full" if rng.random() < 0.3 else "light"
     return Case(shared, lanes, mode, int(rng.integers(1, 4)), int(rng.integers(2**63)), actions, holds)
 
 
@@ -89,6 +90,11 @@ def assert_lane_equals(lane: int, observation: Any, scalar: Any) -> None:
     expected = parts(scalar)
     for name, array in parts(observation).items():
         assert array[lane].tobytes() == np.asarray(expected[name]).tobytes(), name
+
+
+def lane_of(values: dict[str, np.ndarray], lane: int) -> dict[str, Any]:
+    """Return the numbers of a lane, without the masks."""
+    return {name: values[name][lane] for name in values if not name.startswith("_")}
 
 
 class Twin:
@@ -169,7 +175,9 @@ def assert_equals_twins(case: Case, copies: bool) -> None:
                 for name, part in parts(final).items():
                     assert np.asarray(parts(info["final_obs"][lane])[name]).tobytes() == np.asarray(part).tobytes()
                 assert bits(info["final_info"]["nav"][lane]) == bits(twin.info["nav"])
-                assert info["final_info"]["date"][lane] == twin.info["date"]
+                for name in twin.info.keys() & {"date", "costs", "events", "limits"}:
+                    told = info["final_info"][name]
+                    assert (lane_of(told, lane) if isinstance(told, dict) else told[lane]) == twin.info[name]
 
 
 @EPISODES

@@ -62,7 +62,8 @@ LAYERS = {
     # Learners.
     "gym": _layer(
         "gym gym.environment gym.vector gym.spaces gym.episodes gym.rewards gym.buffers gym.observed_columns "
-        "gym.sub_environments vector",
+        "gym.sub_environments gym.settings gym.step_info gym.lane_actions gym.lane_views gym.market_arguments "
+        "gym.rendering vector",
         f"{BASE} data scenarios",
         "gymnasium numpy",
     ),
@@ -239,7 +240,7 @@ DEFERRED = {
     **_deferred("cli.selected_agent", "research.*", _COMMAND),
     **_deferred("cli.version_info", "report.wasm_engine", _COMMAND),
     **_deferred("backtest.run", "report.run_report", "`Run.report` and `Run.plot` draw the run"),
-    **_deferred("gym.environment", "report.charts.raster", "`render_mode='rgb_array'` draws a picture"),
+    **_deferred("gym.rendering", "report.charts.raster", "`render_mode='rgb_array'` draws a picture"),
     **_deferred("testing", "harness.conformance", _PLUGIN),
     **_deferred("testing.pytest_plugin", "audits.leakcheck", _PLUGIN),
 }

@@ -1,7 +1,7 @@
 """Gymnasium environments. Importing this module registers the ids.
 
-`environment` is the scalar environment, `vector` the vector environment; `spaces`, `episodes` and `buffers` are their
-parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`,
+`environment` is the scalar environment, `vector` the vector environment; `settings`, `step_info`, `spaces`, `episodes`,
+`rendering` and `buffers` are their parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`,
 `arguments`, `data`, `scenarios`, the native module and Gymnasium; a rendered frame imports `report` when drawn.
 """
 
@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import gymnasium
 
-from openoutcry.gym.environment import REQUIRED, Observation, OpenOutcryEnv
+from openoutcry.gym.environment import Observation, OpenOutcryEnv
+from openoutcry.gym.market_arguments import REQUIRED, SYNTHETIC
 from openoutcry.openoutcry_py import OpenOutcryError
 
 __all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]
 
 gymnasium.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv")
 for _name, _market in (
-    ("Synthetic-v2", {"n_days": 1260}),
+    # A name, so that `dataset=` replaces the market.
+    ("Synthetic-v2", {"dataset": SYNTHETIC}),
     # The spec of an environment must be JSON, so that an absent market is a text.
     ("Market-v1", {"dataset": REQUIRED}),
     ("EcbFx-v1", {"dataset": "ecb-fx"}),

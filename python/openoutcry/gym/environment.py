@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -16,37 +15,36 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import (
     check_row_names,
     costs_and_limits,
-    is_frame,
-    is_integer,
     lookback_of,
     seed_of,
-    type_of,
     unmasked_array,
 )
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.market_source import open_market
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite
+from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, has_listing_changes, limits_of, market_of
 from openoutcry.gym.observed_columns import observed_columns
+from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
+from openoutcry.gym.settings import (
+    INFOS,
+    ON_INVALID,
+    TERMS,
+    WINDOWS,
+    Setting,
+    changed_episodes,
+    checked_options,
+    one_of,
+    option_hint,
+)
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
+from openoutcry.gym.step_info import full_info
 from openoutcry.openoutcry_py import CostModel, Limits, State
-from openoutcry.scenarios.scenario import NAMES as TIERS
-from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 Observation = Any
 """A dict of arrays, or one array where `observation="flat"`."""
-Market: TypeAlias = "Dataset | Scenario | ScenarioSpec | str | os.PathLike[str]"
-
-
-class Default(int):
-    """A default value that is distinct from an equal number passed by the user."""
-
-
-N_SYMBOLS, N_DAYS = Default(4), Default(120)
-REQUIRED = ""
-"""Value of `dataset` in an environment id that has no market of its own."""
+_Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any], int]
 
 
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
@@ -63,9 +61,12 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     and cash, for learners that look up the history themselves.
 
     Reward: simple return of NAV, at ruin less the gains so far, unless another `reward` is given. `terminated` is ruin
-    or liquidation, `truncated` the end of the window. `info` holds `nav`, `date`, `events`, the costs by kind and the
-    `reward_scheme`; in a market with listings or delistings also `tradable` `(n,)`, bool: the symbols that can be
-    traded.
+    or liquidation, `truncated` the end of the window.
+
+    `info` has the same keys, types and shapes in `reset` and `step`: `nav`; in a market with listings or delistings
+    also `tradable` `(n,)`, bool, the symbols that can be traded; with `on_invalid="hold"` also `invalid_action`, bool.
+    With `info="full"`, also `date`; `costs` by kind; `dividends`, `interest`, `settlement` and `turnover`; `events`,
+    the number of events by slug; `limits`, the number of orders that each limit cut; and the `reward_scheme`.
 
     The constructor fixes the market. `reset(seed=s)` fixes the sequence of episodes: the window of episode k is a
     function of s and k, and `reset()` starts the next episode. If the first `reset` has no seed, the system draws one.
@@ -75,9 +76,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         n_days: Number of days of the synthetic market, 120 by default.
         seed: Seed of the synthetic market and of the slippage noise. With a `Dataset` it only keys that noise, which
             matters only if `slippage_jitter` is above 0.
-        dataset: A market instead of the synthetic one: a `Dataset`, the name of a bundled one, the path of a file or
-            snapshot, a `Scenario`, a `ScenarioSpec` or the name of a tier or family; the last two are generated from
-            `seed` and `split`. A file that needs options of the reader is `Dataset.from_csv(path, tz=...)`.
+        dataset: A market instead of the synthetic one: a `Dataset`, the name of a bundled one, `synthetic` (1,260 days
+            unless `n_days` is given), the path of a file or snapshot, a `Scenario`, a `ScenarioSpec` or the name of a
+            tier or family; the last two are generated from `seed` and `split`. A file that needs options of the reader
+            is `Dataset.from_csv(path, tz=...)`.
         window: Bars or dates `[start, end)` of every episode, or `random` for a random window per episode.
         within: Range that random windows are drawn from; None for the range of `window=None`.
         episode_bars: Number of bars of a random window; None for 252.
@@ -99,13 +101,19 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         max_weight: Shorthand for `Limits(max_weight=...)`.
         allow_short: Shorthand for `Limits(allow_short=...)`.
         render_mode: `ansi` for a line of text, `rgb_array` for an image.
+        info: `light`, numbers that every library can store, or `full`.
+        on_invalid: `raise` an error for an action with a NaN or an infinity, or `hold` all positions.
 
     Raises:
         OpenOutcryError: an argument is invalid: the window, a cost, a limit, both `limits` and a shorthand, both
             `dataset` and a size, or an unknown name.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
+    metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
+    dataset = Setting[Dataset]("create another environment")
+    costs = Setting[CostModel](option_hint("costs"))
+    limits = Setting[Limits](option_hint("limits"))
+    reward_scheme = Setting[str]("create another environment with `reward`")
 
     def __init__(
         self,
@@ -130,59 +138,81 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         max_weight: float | None = None,
         allow_short: bool | None = None,
         render_mode: str | None = None,
+        info: str = "light",
+        on_invalid: str = "raise",
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            message = f"`render_mode` must be ansi, rgb_array or None; received {render_mode!r}"
-            raise refusal("argument_invalid", message)
-        shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
-        self.costs, self.limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
-        episodes = Episodes(window, within, episode_bars, split)
-        self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset, split)
-        self.render_mode, self._is_seeded = render_mode, False
-        self._reward = reward_scheme(reward, reward_parameter)
-        start, end, n_bars, split = episodes.on(self.dataset, shown)
-        self._observed = observed_columns([self.dataset], features, scale)
-        self._episodes = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
-        self._core = native.TradingEnv.from_dataset(
-            self.dataset._core,
-            window=(start, end),
-            costs=self.costs,
-            limits=self.limits,
-            lookback=shown,
-            seed=seed,
-            shaping=(self._reward.engine, self._reward.parameter, finite("no_trade_band", no_trade_band)),
-            observed=self._observed.native,
-        )
+        self.render_mode, self._is_seeded = render_mode_of(render_mode), False
         self._kind, self._lookback = observation_of(observation), lookback
+        self._shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
+        self._is_full = one_of("info", info, INFOS) == "full"
+        self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
+        costs, limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
+        episodes = Episodes(window, within, episode_bars, split)
+        self._seed, self._band = seed_of(seed), finite("no_trade_band", no_trade_band)
+        market = market_of(n_symbols, n_days, self._seed, dataset, split)
+        self._reward = reward_scheme(reward, reward_parameter)
+        self.__dict__ |= {"dataset": market, "reward_scheme": self._reward.name}
+        self._observed = observed_columns([market], features, scale)
+        self._adopt(*self._native(costs, limits, episodes))
         self._is_ready = not episodes.is_random
-        self._prepare(start)
-
-    def _prepare(self, start: int) -> None:
-        self._has_listing_changes = has_listing_changes(self.dataset, start)
         self._navs: list[float] = []
-        n, n_bars = self.dataset.n_symbols, self.dataset.n_bars
-        self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
+        n, n_bars = market.n_symbols, market.n_bars
+        self.action_space: spaces.Box = action_space(n, [limits])  # type: ignore[assignment]
         self.observation_space: spaces.Space[Any] = observation_space(
             self._kind, n, self._lookback, n_bars, self._observed
         )
 
-    @property
-    def reward_scheme(self) -> str:
-        """Name of the reward scheme or function, or its terms with their weights."""
-        return self._reward.name
+    def _native(self, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
+        """Return the native environment and stream of these settings, and the settings."""
+        start, end, n_bars, split = episodes.on(self.dataset, self._shown)
+        core = native.TradingEnv.from_dataset(
+            self.dataset._core,
+            window=(start, end),
+            costs=costs,
+            limits=limits,
+            lookback=self._shown,
+            seed=self._seed,
+            shaping=(self._reward.engine, self._reward.parameter, self._band),
+            observed=self._observed.native,
+        )
+        stream = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
+        return core, stream, {"costs": costs, "limits": limits, "_windows": episodes}, start
+
+    def _adopt(self, core: native.TradingEnv, stream: native.Episodes, settings: dict[str, Any], start: int) -> None:
+        self._core, self._stream = core, stream
+        self.__dict__ |= settings
+        self._has_listing_changes = has_listing_changes(self.dataset, start)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start the next episode; with a seed, the first episode of that seed."""
+        """Start the next episode; with a seed, the first episode of that seed.
+
+        Args:
+            seed: Seed of the stream of episodes; None for the next episode.
+            options: New `costs`, `limits`, `window`, `within` or `episode_bars`, as in the constructor, from this
+                episode on. The action space stays that of the constructor: other limits cut actions.
+
+        Returns:
+            Observation and `info`.
+
+        Raises:
+            OpenOutcryError: the seed or an option is invalid; the state is unchanged.
+        """
         checked = None if seed is None else seed_of(seed)
+        if changes := checked_options(options):
+            terms = costs_and_limits(*(changes.get(name, getattr(self, name)) for name in TERMS))
+            windows: Episodes = self.__dict__["_windows"]
+            adopted = self._native(*terms, changed_episodes(windows, {k: changes[k] for k in WINDOWS if k in changes}))
+            adopted[1].place = self._stream.place
+            self._adopt(*adopted)
         super().reset(seed=seed)
         if checked is not None or not self._is_seeded:
-            self._episodes.seed(secrets.randbits(64) if checked is None else checked)
+            self._stream.seed(secrets.randbits(64) if checked is None else checked)
         self._is_seeded = self._is_ready = True
-        self._core.begin(*self._episodes.next())
+        self._core.begin(*self._stream.next())
         self._navs = [self._core.nav]
-        return self._observe(), self._info()
+        return self._observe(), self._info(False)
 
     def step(
         self, action: npt.NDArray[np.float32], hold: npt.NDArray[np.bool_] | None = None
@@ -211,14 +241,21 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             message = "a step needs a running episode; received a step before the first `reset`"
             raise refusal("episode_over", message)
         # Widening float32 is exact: the weights equal those of the JSON interface.
-        reward = self._core.step_weights(
-            weights.astype(np.float64), None if hold is None else _hold_mask(hold, weights)
-        )
+        weights, mask = weights.astype(np.float64), None if hold is None else _hold_mask(hold, weights)
+        if is_invalid := self._holds_invalid and not np.isfinite(weights).all():
+            weights, mask = np.zeros_like(weights), np.ones(weights.shape, dtype=np.bool_)
+        reward = self._core.step_weights(weights, mask)
         if self._reward.function is not None:
             reward = self._reward.of_lane(self._core)
         if self.render_mode is not None:
             self._navs.append(self._core.nav)
-        return self._observe(), reward, self._core.terminated, self._core.truncated, self._info()
+        return self._observe(), reward, self._core.terminated, self._core.truncated, self._info(is_invalid)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """Events of the last step, in the order of the timeline; none after a reset or a restored state."""
+        events: list[dict[str, Any]] = self._core.info()["events"]
+        return events
 
     def clone_state(self) -> State:
         """Return a checkpoint of the account; O(n_symbols)."""
@@ -239,20 +276,20 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         if self.render_mode is None:
             gym.logger.warn("`render` needs a `render_mode`: gymnasium.make(..., render_mode='ansi')")
             return None
-        observation = self._arrays()
-        date, cash = self._core.info()["date"], float(observation["cash"][0])
-        nav = self._core.nav
-        held = observation["positions"] * observation["closes"] / (nav or 1.0)
-        if self.render_mode == "ansi":
-            weights = "  ".join(f"{s} {w:+.1%}" for s, w in zip(self.dataset.symbols, held, strict=True) if w)
-            return f"{date}  NAV {nav:.4f}  cash {cash:+.4f}  {weights or 'flat'}\n"
-        from openoutcry.report.charts.raster import render_frame
+        date = self._core.info()["date"]
+        return frame_of(self.render_mode, self._navs, self._arrays(), self.dataset.symbols, date)
 
-        return render_frame(self._navs, held, self.dataset.symbols, date, cash)
+    def __getstate__(self) -> dict[str, Any]:
+        saved = {name: value for name, value in self.__dict__.items() if name not in ("_core", "_stream")}
+        return saved | {"_saved": (self._core.clone_state(), self._stream.place)}
 
-    def __reduce__(self) -> Any:
-        hint = "pickle a function that creates it, or restore a bar with `clone_state` and `restore_state`"
-        raise TypeError(f"an OpenOutcryEnv can be neither pickled nor copied: {hint}")
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__ |= saved
+        state, place = self.__dict__.pop("_saved")
+        self._core, self._stream, *_ = self._native(self.costs, self.limits, saved["_windows"])
+        self._stream.place = place
+        self._core.begin(*state.window)
+        self._core.restore_state(state)
 
     def _observe(self) -> Observation:
         if self._kind == "dict":
@@ -287,59 +324,13 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         )
         return observation
 
-    def _info(self) -> dict[str, Any]:
-        info = self._core.info()
-        info["reward_scheme"] = self.reward_scheme
+    def _info(self, is_invalid: bool) -> dict[str, Any]:
+        info = full_info(self._core.info(), self.reward_scheme) if self._is_full else {"nav": self._core.nav}
         if self._has_listing_changes:
             info["tradable"] = self._arrays()["listed"] != 0
+        if self._holds_invalid:
+            info["invalid_action"] = is_invalid
         return info
-
-
-def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) -> Dataset:
-    """Return the dataset that the arguments of an environment describe."""
-    if isinstance(n_symbols, (str, os.PathLike, Dataset, Scenario, ScenarioSpec)) and dataset is None:
-        n_symbols, dataset = N_SYMBOLS, n_symbols
-    if dataset is None and is_integer(n_symbols):
-        return Dataset.synthetic(n_symbols, n_days, seed)
-    if dataset is None:
-        received = type_of(n_symbols) if is_frame(n_symbols) else repr(n_symbols)
-        raise refusal("argument_invalid", f"`n_symbols` must be an integer of at least 1; received {received}")
-    if n_symbols is not N_SYMBOLS or n_days is not N_DAYS:
-        sizes = "`n_symbols` or `n_days`, which set the size of the synthetic market"
-        hint = "hint: for a scenario, pass the size as ScenarioSpec('hard', n_symbols=8)"
-        raise refusal("argument_invalid", f"`dataset` must be None with {sizes}; received both; {hint}")
-    if isinstance(dataset, ScenarioSpec) or (isinstance(dataset, str) and dataset in TIERS):
-        dataset = Scenario(dataset, seed, split=split)
-    if isinstance(dataset, Scenario):
-        return dataset.dataset()
-    if isinstance(dataset, str) and dataset == REQUIRED:
-        hint = 'hint: gymnasium.make("openoutcry.gym:OpenOutcry/Market-v1", dataset="prices.csv")'
-        raise refusal("argument_invalid", f"`dataset` must be a market or the path of a file; received none; {hint}")
-    if isinstance(dataset, (str, os.PathLike)):
-        return open_market(dataset, others=TIERS)
-    if not isinstance(dataset, Dataset):
-        wanted = "a Dataset, a Scenario, a ScenarioSpec, the name of a bundled market or a tier, a path, or None"
-        raise refusal("argument_invalid", f"`dataset` must be {wanted}; received {type_of(dataset)}")
-    return dataset
-
-
-def limits_of(limits: Limits | None, max_weight: float | None, allow_short: bool | None) -> Limits | None:
-    """Return the limits of `limits` or of the shorthands."""
-    if limits is None:
-        return Limits(max_weight=max_weight, allow_short=allow_short)
-    if max_weight is not None or allow_short is not None:
-        shorthands = "`max_weight` or `allow_short`, which are shorthands for it"
-        raise refusal("limit_invalid", f"`limits` must be None with {shorthands}; received both")
-    return limits
-
-
-def has_listing_changes(dataset: Dataset, start: int) -> bool:
-    """Return whether symbols may list or delist during an episode.
-
-    True if a symbol is unlisted at bar `start`, or if the dataset has a delisting column. Its values are not read: they
-    would reveal the future.
-    """
-    return dataset.delistings is not None or bool(np.isnan(dataset.close[: start + 1]).all(axis=0).any())
 
 
 def _hold_mask(hold: Any, weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -99,7 +99,8 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
 
 def _lane_info(infos: dict[str, Any], lane: int) -> dict[str, Any]:
     """Return the info of one sub-environment."""
-    return {key: infos[key][lane] for key in infos if f"_{key}" in infos and infos[f"_{key}"][lane]}
+    shown = [key for key in infos if f"_{key}" in infos and infos[f"_{key}"][lane]]
+    return {key: _lane_info(infos[key], lane) if isinstance(infos[key], dict) else infos[key][lane] for key in shown}
 
 
 __all__ = ["OpenOutcryVecEnv"]

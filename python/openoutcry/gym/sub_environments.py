@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.arguments import costs_and_limits, is_frame
+from openoutcry.arguments import checked_integer, costs_and_limits, is_frame
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.gym.environment import Market, limits_of, market_of
+from openoutcry.gym.episodes import Episodes, finite
+from openoutcry.gym.market_arguments import Market, limits_of, market_of
+from openoutcry.gym.settings import TERMS, WINDOWS, changed_episodes
 from openoutcry.openoutcry_py import CostModel, Limits
 
 
@@ -49,6 +53,16 @@ def lane_terms(
     return tuple(cost for cost, _ in pairs), tuple(limit for _, limit in pairs)
 
 
+def batch_settings(no_trade_band: Any, max_episode_steps: Any, threads: Any) -> dict[str, Any]:
+    """Return checked settings of a batch by name."""
+    most = max_episode_steps
+    return {
+        "no_trade_band": finite("no_trade_band", no_trade_band),
+        "max_episode_steps": None if most is None else checked_integer("max_episode_steps", most, 1, 2**31 - 1),
+        "threads": checked_integer("threads", threads, 1, 32),
+    }
+
+
 def mode_of(value: AutoresetMode | str) -> AutoresetMode:
     """Return the validated autoreset mode."""
     try:
@@ -57,3 +71,52 @@ def mode_of(value: AutoresetMode | str) -> AutoresetMode:
         modes = ", ".join(mode.value for mode in AutoresetMode)
         message = f"`autoreset_mode` must be an AutoresetMode, or one of {modes}; received {value!r}"
         raise refusal("argument_invalid", message) from None
+
+
+def changed_lanes(
+    options: Mapping[str, Any],
+    known: tuple[Sequence[CostModel], Sequence[Limits], Episodes],
+    mask: npt.NDArray[np.bool_] | None,
+) -> tuple[tuple[CostModel, ...], tuple[Limits, ...], Episodes]:
+    """Return costs and limits of the lanes, and their windows, after the options of a reset.
+
+    Args:
+        options: Checked options; costs and limits are one value, or one per lane.
+        known: Costs, limits and windows so far.
+        mask: Lanes that are reset; None for all.
+    """
+    costs, limits, episodes = known
+    chosen = np.ones(len(costs), dtype=np.bool_) if mask is None else mask
+    if any(name in options for name in WINDOWS) and not chosen.all():
+        message = "a window option needs a reset of all lanes, as lanes share the windows of their market"
+        raise refusal("argument_invalid", f"{message}; received a mask of {int(chosen.sum())} lanes")
+    given = lane_terms(options.get("costs"), options.get("limits"), None, None, len(costs))
+    kept: list[tuple[Any, ...]] = [
+        tuple(
+            new if name in options and is_reset else old for new, old, is_reset in zip(news, olds, chosen, strict=True)
+        )
+        for name, news, olds in zip(TERMS, given, (costs, limits), strict=True)
+    ]
+    return kept[0], kept[1], changed_episodes(episodes, options)
+
+
+def reset_mask(options: Mapping[str, Any], num_envs: int, *, is_seeded: bool) -> npt.NDArray[np.bool_] | None:
+    """Return the lanes that a reset selects; None for all.
+
+    Raises:
+        OpenOutcryError: the mask is not an array of bool with one element per lane, or selects none; or the first reset
+            does not select all.
+    """
+    if "reset_mask" not in options:
+        return None
+    mask = options["reset_mask"]
+    if not isinstance(mask, np.ndarray) or mask.shape != (num_envs,) or mask.dtype != np.bool_:
+        received = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        message = f"`reset_mask` must be an array of bool and shape ({num_envs},); received {received}"
+        raise refusal("shape_mismatch", message)
+    if not mask.any():
+        raise refusal("argument_invalid", "`reset_mask` must select at least one lane; received none")
+    if not is_seeded and not mask.all():
+        message = "the first `reset` must select all lanes"
+        raise refusal("argument_invalid", f"{message}; received a mask of {int(mask.sum())}")
+    return mask

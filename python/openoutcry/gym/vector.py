@@ -5,28 +5,32 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
+from gymnasium import logger, spaces
 from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, lookback_of, seed_of
-from openoutcry.data.dataset import Dataset
+from openoutcry.arguments import checked_integer, is_integer, lookback_of, seed_of
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
-from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, Market, has_listing_changes
-from openoutcry.gym.episodes import Episodes, finite
+from openoutcry.gym.episodes import Episodes
+from openoutcry.gym.lane_actions import lane_seeds, readable, with_holds
+from openoutcry.gym.lane_views import LaneViews
+from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, has_listing_changes
 from openoutcry.gym.observed_columns import observed_columns
+from openoutcry.gym.rendering import MODES, LaneFrames, NavHistory, lane_frames, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
+from openoutcry.gym.settings import INFOS, ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
-from openoutcry.gym.sub_environments import datasets_of, lane_terms, mode_of
-from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.gym.step_info import LaneInfos, copied_observations
+from openoutcry.gym.sub_environments import batch_settings, changed_lanes, datasets_of, lane_terms, mode_of, reset_mask
+from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 
 Observation: TypeAlias = Any
 _Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -37,25 +41,28 @@ _MODES = {
     AutoresetMode.SAME_STEP: "same_step",
     AutoresetMode.DISABLED: "disabled",
 }
+# Attributes that a restored environment creates again.
+_UNSAVED = {"_core", "_infos", "_last", "_final", "_buffer_sets", "_next_set", "_step", "_step_new", "_histories"}
 
 
-class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):
+class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):
     """Many sub-environments, stepped together.
 
     Sub-environment i, called lane i, equals `OpenOutcryEnv` with the same arguments: after `reset(seed=s)` it returns,
     step for step, what that environment returns after `reset(seed=s + i)`. Its k-th autoreset is the k-th `reset()`
     without a seed.
 
-    Actions: target weights, shape `(num_envs, n)`, float32 or float64, C-contiguous. Observations are those of
-    `OpenOutcryEnv` with a leading axis `num_envs`. Rewards are float64, terminations and truncations bool, all of shape
-    `(num_envs,)`. `info` of a step holds the keys below, if they apply; a key `k` has a mask `_k` of its lanes.
+    Actions: target weights, shape `(num_envs, n)`; C-contiguous float32 or float64 is read without a copy. Observations
+    are those of `OpenOutcryEnv` with a leading axis `num_envs`. Rewards are float64, terminations and truncations bool,
+    all of shape `(num_envs,)`.
+
+    `info` has the keys, types and shapes of Gymnasium's `SyncVectorEnv` of `OpenOutcryEnv`, in `reset` and `step`: a
+    key `k` has a mask `_k` of its lanes. With `info="light"` it lacks `nav`, which `env.nav` returns. `info="full"`
+    steps the lanes one by one, with the same bits. Keys of single steps:
 
     - `reset`, bool, if this step started the next episode of a lane whose episode ended in the step before. The action
       of the lane was ignored and its reward is 0: learners skip the transition.
-    - `final_obs` and `final_info` (`nav`, `date`), if the episode of a lane ended and this step started the next one.
-    - `tradable`, `(num_envs, n)` bool, in a market with listings or delistings: the symbols that can be traded.
-
-    `info` of `reset` holds the `reward_scheme`.
+    - `final_obs` and `final_info`, if the episode of a lane ended and this step started the next one.
 
     Args:
         num_envs: Number of sub-environments.
@@ -86,12 +93,23 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         max_episode_steps: Number of steps after which an episode is truncated; None for no limit.
         max_weight: Shorthand for `Limits(max_weight=...)`.
         allow_short: Shorthand for `Limits(allow_short=...)`.
+        render_mode: `ansi` or `rgb_array`: `render` returns a sequence of one frame per lane, drawn when accessed.
+        render_lane: Lane of the first frame, as `RecordVideo(record_first_only=True)` records it.
+        info: As in `OpenOutcryEnv`.
+        on_invalid: As in `OpenOutcryEnv`, for each lane.
 
     Raises:
         OpenOutcryError: an argument is invalid.
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": [*MODES],
+        "render_fps": 12,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+    costs = Setting[tuple[CostModel, ...]](option_hint("costs"))
+    limits = Setting[tuple[Limits, ...]](option_hint("limits"))
+    reward_scheme = Setting[str]("create another environment with `reward`")
     # Lanes times symbols per thread: stepping fewer takes less time than waking a thread.
     _cells_a_thread = 4096
 
@@ -122,96 +140,128 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         max_episode_steps: int | None = None,
         max_weight: float | None = None,
         allow_short: bool | None = None,
+        render_mode: str | None = None,
+        render_lane: int = 0,
+        info: str = "light",
+        on_invalid: str = "raise",
     ) -> None:
         self.num_envs = checked_integer("num_envs", num_envs, 1, 2**31 - 1)
+        self.render_mode = render_mode_of(render_mode)
+        self.render_lane = checked_integer("render_lane", render_lane, 0, self.num_envs - 1)
         self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
+        self._shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
+        self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
         episodes = Episodes(window, within, episode_bars, split)
-        self.datasets = datasets_of((n_symbols, n_days), seed_of(seed), dataset, split, self.num_envs)
-        self.costs, self.limits = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
+        markets = datasets_of((n_symbols, n_days), seed_of(seed), dataset, split, self.num_envs)
+        terms = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._reward = reward_scheme(reward, reward_parameter)
-        self.reward_scheme = self._reward.name
-        most = max_episode_steps
-        settings = {
-            "reward_parameter": self._reward.parameter,
-            "no_trade_band": finite("no_trade_band", no_trade_band),
-            "max_episode_steps": None if most is None else checked_integer("max_episode_steps", most, 1, 2**31 - 1),
-            "threads": checked_integer("threads", threads, 1, 32),
-            "cells_a_thread": self._cells_a_thread,
-            "seed": seed,
-        }
-        self._observed = observed_columns(self.datasets, features, scale)
-        self._core = self._batch(episodes, settings)
-        self._prepare()
+        self.__dict__ |= {"datasets": markets, "reward_scheme": self._reward.name}
+        self._observed = observed_columns(markets, features, scale)
+        self._settings = batch_settings(no_trade_band, max_episode_steps, threads)
+        self._settings |= {"seed": seed, "records": one_of("info", info, INFOS) == "full"}
+        self._prepare(terms)
+        self._adopt(self._batch(*terms, episodes), *terms, episodes)
 
-    def _batch(self, episodes: Episodes, settings: dict[str, Any]) -> native.Batch:
-        if self._kind == "cursor" and len(self.datasets) > 1:
-            message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
-            raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
-        self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
-        windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
-        starts = [start for start, *_ in windows]
-        self._has_listing_changes = any(map(has_listing_changes, self.datasets, starts))
-        # One test per step: both add to a step in Python.
-        self._has_extras = self._has_listing_changes or self._reward.function is not None
-        settings |= {
-            "windows": windows,
-            "autoreset": _MODES[self.autoreset_mode],
+    def _prepare(self, terms: tuple[tuple[CostModel, ...], tuple[Limits, ...]]) -> None:
+        """Add the settings of the batch that other settings determine, and create the spaces."""
+        markets = self.datasets
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self._settings |= {
             "reward": self._reward.engine,
+            "reward_parameter": self._reward.parameter,
+            "cells_a_thread": self._cells_a_thread,
+            "autoreset": _MODES[self.autoreset_mode],
             "lookback": self._shown,
             "features": self._observed.native[0],
             "scale": self._observed.native[1],
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
-        lanes = [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)]
-        return native.Batch([dataset._core for dataset in self.datasets], lanes, settings, 0)
-
-    def _prepare(self) -> None:
-        n, n_bars = self.datasets[0].n_symbols, max(dataset.n_bars for dataset in self.datasets)
-        self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
+        if self._kind == "cursor" and len(markets) > 1:
+            message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
+            raise refusal("argument_invalid", f"{message}; received cursor and {len(markets)} datasets")
+        n, n_bars = markets[0].n_symbols, max(market.n_bars for market in markets)
+        self.single_action_space = action_space(n, list(dict.fromkeys(terms[1])))
         self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
-        self._is_seeded = False
+        self._is_seeded, self._invalid = False, cast("_Flags | None", None)
+        self._navs: NavHistory | None = None
+
+    def _batch(self, costs: Sequence[CostModel], limits: Sequence[Limits], episodes: Episodes) -> native.Batch:
+        windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
+        lanes = [(i % len(self.datasets), costs[i], limits[i]) for i in range(self.num_envs)]
+        return native.Batch([each._core for each in self.datasets], lanes, self._settings | {"windows": windows}, 0)
+
+    def _adopt(
+        self, core: native.Batch, costs: tuple[CostModel, ...], limits: tuple[Limits, ...], episodes: Episodes
+    ) -> None:
+        """Use a batch with these settings."""
+        self._core = core
+        self.__dict__ |= {"costs": costs, "limits": limits, "_episodes": episodes}
+        starts = [episodes.on(dataset, self._shown)[0] for dataset in self.datasets]
+        self._infos = LaneInfos(
+            core, self.datasets, self.reward_scheme, is_full=self._settings["records"],
+            shows_tradable=any(map(has_listing_changes, self.datasets, starts)), shows_invalid=self._holds_invalid,
+        )  # fmt: skip
+        # One test per step: all of these add to a step in Python.
+        self._has_extras = self._infos.has_entries or self._reward.function is not None or self.render_mode is not None
         self._last: native.Buffers | None = None
         self._final: Observation = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._last, self._final = allocate_buffers(*self._layout)[:2]
         if not self._copies:
-            self._buffer_sets, self._next_set = allocate_buffer_sets(self._core, *self._layout), 0
+            self._buffer_sets, self._next_set = allocate_buffer_sets(core, *self._layout), 0
         # The first reset replaces these with the native methods, so that steps need no check.
-        self._step: Callable[..., int] = self._refuse
-        self._step_new: Callable[..., Any] = self._refuse
+        self._step: Callable[..., int] = core.step if self._is_seeded else self._refuse
+        self._step_new: Callable[..., Any] = core.step_new if self._is_seeded else self._refuse
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Start the next episode of every lane; with a seed, the first one.
 
         Args:
-            seed: Seed of lane 0; lane i has `seed + i`.
-            options: `{"reset_mask": mask}` resets only the lanes of a mask, shape `(num_envs,)`, bool.
+            seed: Seed of lane 0, where lane i has `seed + i`; or a list of one seed per lane, None to continue.
+            options: `{"reset_mask": mask}` resets only the lanes of a mask, shape `(num_envs,)`, bool. The options of
+                `OpenOutcryEnv.reset` hold for the lanes that are reset, from this episode on; `costs` and `limits` may
+                be lists with one per lane, and window options need a reset of all lanes.
 
         Returns:
             Observation and `info`.
 
         Raises:
-            OpenOutcryError: the seed or the mask is invalid; the state is unchanged.
+            OpenOutcryError: the seed, the mask or an option is invalid; the state is unchanged.
         """
         if self.closed:
             raise ClosedEnvironmentError("the environment has been closed")
         most = 2**64 - self.num_envs
-        first = None if seed is None else checked_integer("seed", seed, 0, most)
-        mask = self._reset_mask(options)
-        super().reset(seed=seed)
-        if first is None and not self._is_seeded:
+        changes = checked_options(options, ("reset_mask", *OPTIONS))
+        mask = reset_mask(changes, self.num_envs, is_seeded=self._is_seeded)
+        is_list = seed is not None and not is_integer(seed)
+        seeds = lane_seeds(seed, self.num_envs) if is_list else None
+        first = None if is_list or seed is None else checked_integer("seed", seed, 0, most)
+        if changes.keys() - {"reset_mask"}:
+            known = (self.costs, self.limits, self.__dict__["_episodes"])
+            changed = changed_lanes(changes, known, mask)
+            core = self._batch(*changed)
+            core.restore(self._core.save())
+            self._adopt(core, *changed)
+        super().reset(seed=first if seeds is None else seeds[0])
+        is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
+        if seeds is not None:
+            drawn = (None if self._is_seeded else secrets.randbits(64) for _ in seeds)
+            chosen = zip(seeds, drawn, is_reset, strict=True)
+            self._core.seed_lanes([(new if given is None else given) if of else None for given, new, of in chosen])
+        elif first is None and not self._is_seeded:
             first = secrets.randbelow(most + 1)
         self._core.reset(first, mask)
         self._is_seeded = True
         self._step, self._step_new = self._core.step, self._core.step_new
-        is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
-        info: dict[str, Any] = {"reward_scheme": np.full(self.num_envs, self.reward_scheme, dtype=object)}
-        info["_reward_scheme"] = is_reset
-        if self._has_listing_changes:
-            info["tradable"], info["_tradable"] = self._core.tradable, is_reset
+        if self.render_mode is not None:
+            if self._navs is None or mask is None:
+                self._navs = NavHistory(self._core.nav)
+            self._navs.restart(self._core.nav, is_reset)
+        info = self._infos.after_reset(is_reset)
         if self._copies:
             return self._core.observe_new(), info
         bound, observation, *_, following = self._buffer_sets[self._next_set]
@@ -223,7 +273,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         """Trade every lane to target weights and advance one bar.
 
         Args:
-            actions: Target weights, shape `(num_envs, n)`, float32 or float64, signed fractions of NAV, C-contiguous.
+            actions: Target weights, shape `(num_envs, n)`, numbers, signed fractions of NAV. C-contiguous arrays of
+                float32 or float64 are read without a copy.
             out: Array that the observation is written to and that is returned as the observation, such as a row of a
                 rollout buffer; a dict of arrays for dict observations. None for an array of the environment.
             hold: Shape `(num_envs, n)`, bool: symbols to hold regardless of their weight; None to trade all.
@@ -232,31 +283,59 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             Observation, rewards, terminations, truncations and `info`.
 
         Raises:
-            OpenOutcryError: an array has the wrong shape, dtype or layout, a weight is not finite, or the episode of a
-                lane is over and autoreset is disabled; the state is unchanged. Or the values of a reward function are
+            OpenOutcryError: an array has the wrong shape or type, a weight is not finite, or the episode of a lane is
+                over and autoreset is disabled; the state is unchanged. Or the values of a reward function are
                 invalid; the state is that after the step.
         """
-        if out is None and not self._copies:
-            buffers = self._buffer_sets[self._next_set]
-            bound, observation, rewards, terminations, truncations, reset, following = buffers
-            # Not `self._step(...)`: Python would first look for a method of the class.
-            trade = self._step
-            signals = trade(actions, hold, bound, self._last)
-            # After the step: if it raises, the results of the last step stay valid.
-            self._next_set = following
-        elif out is None or self._kind == "flat":
-            trade = self._step_new
-            stepped = trade(actions, hold, self._last, out)
-            observation, rewards, terminations, truncations, reset, signals = stepped
-        else:
-            bound, observation, rewards, terminations, truncations, reset = allocate_buffers(*self._layout, out)
-            signals = self._step(actions, hold, bound, self._last)
+        try:
+            if out is None and not self._copies:
+                buffers = self._buffer_sets[self._next_set]
+                bound, observation, rewards, terminations, truncations, reset, following = buffers
+                # Not `self._step(...)`: Python would first look for a method of the class.
+                trade = self._step
+                signals = trade(actions, hold, bound, self._last)
+                # After the step: if it raises, the results of the last step stay valid.
+                self._next_set = following
+            elif out is None or self._kind == "flat":
+                trade = self._step_new
+                stepped = trade(actions, hold, self._last, out)
+                observation, rewards, terminations, truncations, reset, signals = stepped
+            else:
+                bound, observation, rewards, terminations, truncations, reset = allocate_buffers(*self._layout, out)
+                signals = self._step(actions, hold, bound, self._last)
+        except OpenOutcryError as error:
+            return self._step_read(error, actions, out, hold)
         info: dict[str, Any] = {}
         if signals or self._has_extras:
             if self._reward.function is not None:
                 self._reward.write(rewards, self._core.figures, (terminations, truncations, reset))
             self._fill_info(info, (terminations, truncations, reset), signals)
         return observation, rewards, terminations, truncations, info
+
+    def _step_read(self, error: OpenOutcryError, actions: Any, out: Any, hold: Any) -> _Step:
+        """Step again, with actions that the batch can read; raise `error` if there are none."""
+        if error.slug == "shape_mismatch":
+            actions, hold = readable(error, actions, hold, (self.num_envs, self.datasets[0].n_symbols))
+        elif error.slug == "weight_not_finite" and self._holds_invalid:
+            actions, hold, self._invalid = with_holds(actions, hold)
+        else:
+            raise error
+        try:
+            return self.step(actions, out, hold)
+        finally:
+            self._invalid = None
+
+    def render(self) -> LaneFrames | None:  # type: ignore[override]
+        """Return a sequence of one frame per lane, `render_lane` first; each is drawn when accessed."""
+        if self.render_mode is None or self._navs is None:
+            logger.warn("`render` needs a `render_mode`, and a `reset` before it")
+            return None
+        n_bars = max(market.n_bars for market in self.datasets)
+        space = observation_space("dict", self.datasets[0].n_symbols, None, n_bars, self._observed)
+        bound, accounts, *_ = allocate_buffers("dict", self.num_envs, space)
+        self._core.observe(bound)
+        markets = (self.datasets, self._core.bars)
+        return lane_frames(self.render_mode, self._navs, accounts, markets, self.render_lane)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Make further steps raise `ClosedEnvironmentError`."""
@@ -273,61 +352,23 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         """Space of the observations of all lanes."""
         return batch_space(self.single_observation_space, self.num_envs)
 
-    @property
-    def dataset(self) -> Dataset:
-        """The market of lane 0, and of all lanes unless several markets were passed."""
-        return self.datasets[0]
-
-    @property
-    def nav(self) -> npt.NDArray[np.float64]:
-        """NAV of every lane, shape `(num_envs,)`; 1 at the start of an episode."""
-        return self._core.nav
-
-    @property
-    def cash(self) -> npt.NDArray[np.float64]:
-        """Cash of every lane, shape `(num_envs,)`."""
-        return self._core.cash
-
-    @property
-    def shares(self) -> npt.NDArray[np.float64]:
-        """Signed shares, shape `(num_envs, n)`."""
-        return self._core.shares
-
-    @property
-    def bars(self) -> npt.NDArray[np.int64]:
-        """Index of every lane's bar in its dataset, shape `(num_envs,)`."""
-        return self._core.bars
-
-    @property
-    def done(self) -> _Flags:
-        """Whether the episode of a lane is over, shape `(num_envs,)`."""
-        return self._core.done
-
-    @cached_property
-    def _histories(self) -> Any:
-        bars = self._core.market_bars(0)
-        padded = np.concatenate([np.zeros((self._shown - 1, bars.shape[1]), dtype=np.float32), bars])
-        return np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0).transpose(0, 2, 1)
-
-    def histories(self, cursors: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the log returns up to the bars of cursors.
-
-        The returns equal those of a flat observation, shape `(..., lookback, n)`, float32, oldest first. `cursors` are
-        values of `cursor` observations of this environment.
-        """
-        if len(self.datasets) > 1:
-            message = "`histories` needs one dataset, as a cursor indexes one dataset"
-            raise refusal("argument_invalid", f"{message}; received {len(self.datasets)} datasets")
-        return np.asarray(self._histories[cursors])
-
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))
         shown = f"observation={self._kind!r}, autoreset_mode={self.autoreset_mode.name}"
         return f"OpenOutcryVectorEnv({names}, num_envs={self.num_envs}, {shown})"
 
-    def __reduce__(self) -> Any:
-        hint = "hint: pickle a function that creates it"
-        raise TypeError(f"an OpenOutcryVectorEnv can be neither pickled nor copied; {hint}")
+    def __getstate__(self) -> dict[str, Any]:
+        saved = {name: value for name, value in self.__dict__.items() if name not in _UNSAVED}
+        return saved | {"_saved": self._core.save()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__ |= saved
+        settings = (self.costs, self.limits, saved["_episodes"])
+        core = self._batch(*settings)
+        core.restore(self.__dict__.pop("_saved"))
+        self._adopt(core, *settings)
+        if self.closed:
+            self.close_extras()
 
     def _refuse(self, *_: Any) -> Any:
         if self.closed:
@@ -341,38 +382,18 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         Bit 0 of `signals` is set if an episode ended, bit 1 if a lane was reset.
         """
         terminations, truncations, reset = flags
-        if self._has_listing_changes:
-            info["tradable"], info["_tradable"] = self._core.tradable, np.ones(self.num_envs, dtype=np.bool_)
+        ended = terminations | truncations
+        started = ended if self._final is not None else reset if signals & 2 else np.zeros_like(ended)
+        if self._navs is not None:
+            self._navs.add(self._core.nav, started)
+        if self._infos.has_entries:
+            info |= self._infos.after_step(started, self._invalid)
         if signals & 2:
             info["reset"], info["_reset"] = reset, reset
         if self._final is None or not signals & 1:
             return
-        ended = terminations | truncations
-        # `np.empty` fills arrays of objects with None.
-        shown, finals, dates = self._final, np.empty(self.num_envs, dtype=object), np.empty(self.num_envs, dtype=object)
-        navs, lanes = np.zeros(self.num_envs), np.flatnonzero(ended).tolist()
-        for lane, (nav, bar) in zip(lanes, self._core.ended(lanes), strict=True):
-            final = {k: v[lane].copy() for k, v in shown.items()} if isinstance(shown, dict) else shown[lane].copy()
-            finals[lane], navs[lane] = final, nav
-            dates[lane] = self.datasets[lane % len(self.datasets)].dates[bar]
-        info["final_obs"], info["_final_obs"] = finals, ended
-        info["final_info"] = {"nav": navs, "_nav": ended.copy(), "date": dates, "_date": ended.copy()}
-        info["_final_info"] = ended.copy()
-
-    def _reset_mask(self, options: dict[str, Any] | None) -> _Flags | None:
-        if options is None or "reset_mask" not in options:
-            return None
-        mask = options["reset_mask"]
-        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
-            received = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-            message = f"`reset_mask` must be an array of bool and shape ({self.num_envs},); received {received}"
-            raise refusal("shape_mismatch", message)
-        if not mask.any():
-            raise refusal("argument_invalid", "`reset_mask` must select at least one lane; received none")
-        if not self._is_seeded and not mask.all():
-            message = "the first `reset` must select all lanes"
-            raise refusal("argument_invalid", f"{message}; received a mask of {int(mask.sum())}")
-        return mask
+        info["final_obs"], info["_final_obs"] = copied_observations(self._final, ended), ended
+        info["final_info"], info["_final_info"] = self._infos.final(ended, self._invalid), ended.copy()
 
 
 __all__ = ["Observation", "OpenOutcryVectorEnv"]

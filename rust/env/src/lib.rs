@@ -42,6 +42,7 @@ pub use episode::episode_windows::{EpisodeStream, EpisodeWindows};
 pub use episode::reward::{Reward, Shaping};
 pub use episode::reward_state::{RewardState, StepFigures};
 pub use episode::reward_terms::RewardTerms;
+pub use episode::step_record::StepRecord;
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
     StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle,

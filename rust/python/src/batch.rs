@@ -1,19 +1,21 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
-use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, ObservedNames, Scale, Settings, SlidingArray, Terms};
-use openoutcry::{EpisodeWindows, FeatureScope, Window};
+use openoutcry::FeatureScope;
+use openoutcry::batch::{Batch as CoreBatch, Market, SlidingArray, Terms};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::{self, Text};
+use crate::arguments;
 use crate::arrays;
+use crate::batch_options::{Options, observed_names};
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
 use crate::output_arrays::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
-use crate::reward::{RewardArgument, figure_arrays, reward_of};
+use crate::reward::figure_arrays;
+use crate::step_records::record_arrays;
 
 /// A batch of accounts that are stepped together.
 ///
@@ -42,88 +44,6 @@ const FEW: (usize, usize) = (128, 8192);
 /// The observation, the outcome of the step, and its flags.
 type Made = (Py<PyAny>, Py<PyArray1<f64>>, Py<PyArray1<bool>>, Py<PyArray1<bool>>, Option<Py<PyArray1<bool>>>, u8);
 
-/// Settings of a batch: a dict in Python.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Options {
-    /// Per market: start, end, bars of a random episode or none, and the split.
-    windows: Vec<(usize, usize, Option<usize>, Text)>,
-    autoreset: Text,
-    /// None for a reward of the caller.
-    reward: Option<RewardArgument>,
-    reward_parameter: f64,
-    lookback: usize,
-    no_trade_band: f64,
-    max_episode_steps: Option<usize>,
-    threads: usize,
-    /// Lanes times symbols per thread.
-    cells_a_thread: usize,
-    seed: u64,
-    /// The kind of new observations: `flat`, `cursor`, `dict` or `history`.
-    ///
-    /// `history` is a dict with history.
-    #[pyo3(default = "flat".to_owned())]
-    observation: String,
-    /// Names of observed columns.
-    #[pyo3(default)]
-    features: Vec<Text>,
-    #[pyo3(default = ("none".into(), 0))]
-    scale: (String, usize),
-}
-
-/// Returns the names of observed columns with their scale.
-///
-/// The scale is `none`, `expanding`, or `window` with a number of bars.
-pub(crate) fn observed_names(names: &[Text], (scale, n_bars): &(String, usize)) -> PyResult<ObservedNames> {
-    let scale = match scale.as_str() {
-        "none" => Scale::None,
-        "expanding" => Scale::Expanding,
-        "window" if *n_bars >= 2 => Scale::Window(*n_bars),
-        other => {
-            let message = format!("`scale` must be none, expanding or a window of at least 2 bars; received {other}");
-            return Err(raise("argument_invalid", &message));
-        }
-    };
-    Ok(ObservedNames { names: names.iter().map(|name| name.0.clone()).collect(), scale })
-}
-
-/// Returns the distribution of episode windows.
-pub(crate) fn windows(start: usize, end: usize, n_bars: Option<usize>, split: String) -> EpisodeWindows {
-    let range = Window { start, end };
-    n_bars.map_or(EpisodeWindows::Fixed(range), |n_bars| EpisodeWindows::Random { range, n_bars, split })
-}
-
-impl Options {
-    fn shown(&self) -> Shown {
-        match self.observation.as_str() {
-            "cursor" => Shown::Cursor,
-            "dict" => Shown::Dict { history: false },
-            "history" => Shown::Dict { history: true },
-            _ => Shown::Flat,
-        }
-    }
-
-    fn settings(self) -> PyResult<Settings> {
-        let autoreset = match &*self.autoreset {
-            "next_step" => Autoreset::NextStep,
-            "same_step" => Autoreset::SameStep,
-            _ => Autoreset::Disabled,
-        };
-        Ok(Settings {
-            windows: self.windows.into_iter().map(|(start, end, n, split)| windows(start, end, n, split.0)).collect(),
-            autoreset,
-            reward: reward_of(self.reward.as_ref(), self.reward_parameter)?,
-            lookback: self.lookback,
-            no_trade_band: self.no_trade_band,
-            max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
-            n_threads: self.threads,
-            cells_a_thread: self.cells_a_thread,
-            streaming_len: Settings::STREAMING_LEN,
-            seed: self.seed,
-        })
-    }
-}
-
 #[pymethods]
 impl Batch {
     /// Create one lane per entry of `lanes`: market, costs and limits.
@@ -136,6 +56,7 @@ impl Batch {
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
     ) -> PyResult<Self> {
         let (shown, observed) = (options.shown(), observed_names(&options.features, &options.scale)?);
+        let has_records = options.records;
         let settings = options.settings()?;
         let lanes: Vec<_> =
             lanes.into_iter().map(|(i, costs, limits)| (i, Terms { costs: costs.0, limits: limits.0 })).collect();
@@ -156,6 +77,7 @@ impl Batch {
             CoreBatch::new(markets, &lanes, settings, seed)
         });
         let core = made.map_err(to_py)?;
+        let core = if has_records { core.with_records() } else { core };
         Ok(Self { shown, resets: vec![false; core.n_lanes()], core })
     }
 
@@ -166,6 +88,35 @@ impl Batch {
     fn reset(&mut self, seed: Option<u64>, mask: Option<PyReadonlyArray1<'_, bool>>) -> PyResult<()> {
         let mask = mask.map(|mask| mask.as_array().to_vec());
         self.core.reset(seed, mask.as_deref()).map_err(to_py)
+    }
+
+    /// Start the stream of each seed, one per lane or None; the next reset begins its first episode.
+    fn seed_lanes(&mut self, seeds: Vec<Option<u64>>) -> PyResult<()> {
+        if seeds.len() != self.core.n_lanes() {
+            let n_lanes = self.core.n_lanes();
+            return Err(raise("shape_mismatch", &format!("{n_lanes} seeds are required; received {}", seeds.len())));
+        }
+        self.core.seed_lanes(&seeds);
+        Ok(())
+    }
+
+    /// Return the accounts and episodes of all lanes as bytes.
+    fn save<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.core.save())
+    }
+
+    /// Restore the lanes of `save` of a batch with the same markets.
+    fn restore(&mut self, saved: &[u8]) -> PyResult<()> {
+        let message = "the saved lanes of a batch with the same markets are required; received others";
+        if self.core.restore(saved) { Ok(()) } else { Err(raise("state_mismatch", message)) }
+    }
+
+    /// Costs, gains and events of the last step of every lane: arrays by name.
+    ///
+    /// Empty unless `records` was set.
+    #[getter]
+    fn records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        record_arrays(py, self.core.records())
     }
 
     /// Write the observation of every lane.

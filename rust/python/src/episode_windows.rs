@@ -2,7 +2,7 @@ use openoutcry::{EpisodeStream, EpisodeWindows, Window};
 use pyo3::prelude::*;
 
 use crate::arguments::{self, Text};
-use crate::batch::windows;
+use crate::batch_options::windows;
 use crate::error::to_py;
 
 /// The windows of a stream of episodes.
@@ -27,6 +27,17 @@ impl Episodes {
     /// Start the stream of a seed, before its first episode.
     fn seed(&mut self, #[pyo3(from_py_with = arguments::seed)] seed: u64) {
         self.stream = EpisodeStream::new(seed);
+    }
+
+    /// Seed of the stream, and index of the next episode.
+    #[getter]
+    fn place(&self) -> (u64, u64) {
+        self.stream.place()
+    }
+
+    #[setter]
+    fn set_place(&mut self, place: (u64, u64)) {
+        self.stream = EpisodeStream::at(place.0, place.1);
     }
 
     /// Return the window of the next episode, as start and end.

@@ -9,6 +9,7 @@ mod arena_log;
 mod arguments;
 mod arrays;
 mod batch;
+mod batch_options;
 mod buffers;
 mod compression;
 mod conformance;
@@ -35,6 +36,7 @@ mod scenario;
 mod sheets;
 mod skill;
 mod state;
+mod step_records;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -74,6 +76,10 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compression::Compressor>()?;
     module.add_class::<ledger::RunReader>()?;
     module.add_class::<verdict::Submission>()?;
+    module.add("COST_KINDS", openoutcry::StepCosts::KINDS)?;
+    module.add("EVENTS", openoutcry::StepRecord::EVENTS)?;
+    module.add("GAINS", openoutcry::StepRecord::GAINS)?;
+    module.add("LIMIT_REASONS", openoutcry::StepRecord::LIMITS)?;
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
     module.add("REWARD_TERMS", openoutcry::RewardTerms::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;

@@ -19,7 +19,7 @@ pub struct Book {
     /// Value of each position over NAV: `cur` in step 2 of the contract.
     pub(crate) weights: Vec<Block>,
     pub(crate) avg_prices: Vec<Block>,
-    n_symbols: usize,
+    pub(crate) n_symbols: usize,
 }
 
 impl Book {

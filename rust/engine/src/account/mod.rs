@@ -15,4 +15,5 @@ pub(crate) mod limits;
 pub(crate) mod outcome;
 pub(crate) mod rates;
 pub(crate) mod rules;
+pub(crate) mod saved_book;
 pub(crate) mod workspace;

@@ -89,6 +89,22 @@ impl LaneAccounts {
         }
     }
 
+    /// Copies an account to `memory`.
+    pub(super) fn take(&mut self, i: usize, market: &Dataset, memory: &mut Book) {
+        match self {
+            Self::Packs(blocks) => blocks[i / LANES].take(i % LANES, market, memory),
+            Self::AccountStore(store) => store.as_mut().take(i, market, memory),
+        }
+    }
+
+    /// Replaces an account by `book`.
+    pub(super) fn put(&mut self, i: usize, book: &Book) {
+        match self {
+            Self::Packs(blocks) => blocks[i / LANES].put(i % LANES, book),
+            Self::AccountStore(store) => store.as_mut().put(i, book),
+        }
+    }
+
     pub(super) fn as_mut(&mut self) -> LaneAccountsMut<'_> {
         match self {
             Self::Packs(blocks) => LaneAccountsMut::Packs(blocks),
@@ -101,10 +117,7 @@ impl LaneAccounts {
     /// `memory` then holds that account.
     pub(crate) fn restart(&mut self, i: usize, market: &Dataset, bar: usize, memory: &mut Book) {
         memory.restart(market, bar);
-        match self {
-            Self::Packs(blocks) => blocks[i / LANES].put(i % LANES, memory),
-            Self::AccountStore(store) => store.as_mut().put(i, memory),
-        }
+        self.put(i, memory);
     }
 }
 

@@ -5,9 +5,10 @@ use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{BlockOrders, Book, Detail, FillKey, Rules, StepError, StoreWorkspace, Workspace, widen_rows};
 
 use crate::batch::batch_market::Market;
-use crate::batch::batch_settings::{Autoreset, BatchError, MAX_THREADS, Settings, Terms};
+use crate::batch::batch_settings::{Autoreset, BatchError, Settings, Terms};
 use crate::batch::buffers::{ObservationArrays, Outcome};
 use crate::batch::lane_accounts::LaneAccounts;
+use crate::batch::lane_checks::{check, length};
 use crate::batch::lane_episodes::{LaneEpisode, LaneGroup};
 use crate::batch::sliding_windows::SlidingArray;
 use crate::batch::step_parts::share_out;
@@ -17,7 +18,7 @@ use crate::batch::thread_share::ThreadShare;
 use crate::batch::thread_workspace::ThreadWorkspace;
 use crate::episode::reward::Reward;
 use crate::episode::reward_state::StepFigures;
-use crate::episode::single_episode::check_lookback;
+use crate::episode::step_record::StepRecord;
 
 /// The most sets of rules with precomputed cost tables.
 ///
@@ -32,20 +33,22 @@ static N_MADE: AtomicU64 = AtomicU64::new(0);
 pub struct Batch {
     /// Unique in the process.
     id: u64,
-    markets: Vec<Arc<Market>>,
+    pub(super) markets: Vec<Arc<Market>>,
     rules: Vec<Rules>,
     settings: Settings,
-    groups: Vec<LaneGroup>,
-    episodes: Vec<LaneEpisode>,
-    accounts: LaneAccounts,
+    pub(super) groups: Vec<LaneGroup>,
+    pub(super) episodes: Vec<LaneEpisode>,
+    pub(super) accounts: LaneAccounts,
     /// Weights ordered, lane after lane, in f64; NaN is a hold.
     ///
     /// The length is a multiple of eight lanes.
     orders: Vec<f64>,
     /// Figures of the last step of each lane, for [`Reward::Return`]; else empty.
     figures: Vec<StepFigures>,
+    /// Records of the last step of each lane, if they are kept; else empty.
+    pub(super) records: Vec<StepRecord>,
     /// One per thread.
-    threads: Vec<ThreadWorkspace>,
+    pub(super) threads: Vec<ThreadWorkspace>,
     pool: ThreadPool,
 }
 
@@ -109,6 +112,7 @@ impl Batch {
             id: N_MADE.fetch_add(1, Ordering::Relaxed),
             orders: vec![0.0; lanes.len().next_multiple_of(LANES) * BlockOrders::stride(n_symbols)],
             figures: vec![StepFigures::default(); n_figures],
+            records: Vec::new(),
             groups,
             episodes,
             accounts,
@@ -329,6 +333,7 @@ impl Batch {
             last,
             outcome,
             figures: &mut self.figures,
+            records: &mut self.records,
             first_lane,
         };
         if n_worth == 1 {
@@ -360,39 +365,4 @@ impl SlidingArray {
     pub fn new(batch: &Batch) -> Self {
         Self::unwritten(batch.id, batch.settings.lookback, &batch.markets[0], batch.n_lanes())
     }
-}
-
-fn length(name: &'static str, expected: usize, received: usize) -> BatchError {
-    BatchError::Length { name, expected, received }
-}
-
-fn check(markets: &[Arc<Market>], lanes: &[(usize, Terms)], settings: &Settings) -> Result<(), BatchError> {
-    let refuse = |name, range, value: String| Err(BatchError::Setting { name, range, value });
-    check_lookback(settings.lookback)?;
-    if lanes.is_empty() || markets.is_empty() {
-        return refuse("num_envs", "at least 1", "0".to_owned());
-    }
-    let n_symbols = markets[0].data().n_symbols();
-    if let Some(other) = markets.iter().map(|market| market.data().n_symbols()).find(|n| *n != n_symbols) {
-        return refuse("datasets", "markets with the same number of symbols", format!("{n_symbols} and {other}"));
-    }
-    if let Some(other) = markets.iter().map(|market| market.widths()).find(|n| *n != markets[0].widths()) {
-        return refuse("features", "as many in each market", format!("{:?} and {other:?}", markets[0].widths()));
-    }
-    if !(settings.no_trade_band >= 0.0 && settings.no_trade_band.is_finite()) {
-        return refuse("no_trade_band", "a finite number of at least 0", settings.no_trade_band.to_string());
-    }
-    if settings.max_episode_steps == 0 {
-        return refuse("max_episode_steps", "at least 1", "0".to_owned());
-    }
-    if !(1..=MAX_THREADS).contains(&settings.n_threads) {
-        return refuse("threads", "1 to 32", settings.n_threads.to_string());
-    }
-    if settings.windows.len() != markets.len() {
-        return Err(length("windows", markets.len(), settings.windows.len()));
-    }
-    for (windows, market) in settings.windows.iter().zip(markets) {
-        windows.validate(market.data().n_bars())?;
-    }
-    Ok(())
 }

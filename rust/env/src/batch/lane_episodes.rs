@@ -28,10 +28,20 @@ pub(crate) struct LaneGroup {
 /// The state of a lane that is used only when an episode begins or ends.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneEpisode {
-    stream: EpisodeStream,
+    pub(super) stream: EpisodeStream,
     pub(crate) memory: RewardState,
     /// NAV and bar at the end of the previous episode.
     pub(crate) ended: Option<(f64, usize)>,
+}
+
+/// The numbers of a lane in its group, for saved states.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LanePlace {
+    /// The bar of truncation.
+    pub(super) last: usize,
+    pub(super) paid: f64,
+    pub(super) terminated: bool,
+    pub(super) truncated: bool,
 }
 
 /// The outcome of a step of a lane.
@@ -106,6 +116,24 @@ impl LaneGroup {
     #[inline]
     pub(crate) fn is_done(&self, place: usize) -> bool {
         self.done() >> place & 1 == 1
+    }
+
+    /// Returns the numbers of a lane.
+    pub(super) fn lane(&self, place: usize) -> LanePlace {
+        LanePlace {
+            last: self.lasts[place],
+            paid: self.paid[place],
+            terminated: self.terminated >> place & 1 == 1,
+            truncated: self.truncated >> place & 1 == 1,
+        }
+    }
+
+    /// Restores the numbers of a lane.
+    pub(super) fn set_lane(&mut self, place: usize, lane: LanePlace) {
+        (self.lasts[place], self.paid[place]) = (lane.last, lane.paid);
+        for (flags, is_set) in [(&mut self.terminated, lane.terminated), (&mut self.truncated, lane.truncated)] {
+            *flags = *flags & !(1 << place) | u8::from(is_set) << place;
+        }
     }
 
     /// Begins the next episode of a lane, terms NAV and bar are `now`.

@@ -15,6 +15,7 @@ use crate::batch::thread_workspace::ThreadWorkspace;
 use crate::batch::{Autoreset, BatchError, Market, ObservationArrays, Outcome, Settings};
 use crate::episode::reward_state::StepFigures;
 use crate::episode::single_episode::hold_within;
+use crate::episode::step_record::StepRecord;
 
 /// A range of lanes with their part of every array.
 pub(super) struct ThreadShare<'a> {
@@ -34,6 +35,8 @@ pub(super) struct ThreadShare<'a> {
     pub(super) outcome: Outcome<'a>,
     /// The figures of the steps, for a reward of the caller; else empty.
     pub(super) figures: &'a mut [StepFigures],
+    /// The records of the steps, if they are kept; else empty. No lane then takes the fast path.
+    pub(super) records: &'a mut [StepRecord],
     pub(super) first_lane: usize,
 }
 
@@ -56,6 +59,7 @@ impl<'a> ThreadShare<'a> {
         let (accounts, rest_accounts) = self.accounts.split(n);
         let (orders, rest_orders) = self.orders.split_at_mut(n_orders);
         let (figures, rest_figures) = self.figures.split_at_mut(n.min(self.figures.len()));
+        let (records, rest_records) = self.records.split_at_mut(n.min(self.records.len()));
         let first = ThreadShare {
             groups,
             episodes,
@@ -66,6 +70,7 @@ impl<'a> ThreadShare<'a> {
             last: self.last.as_mut().map(|last| last.take(n, n_lanes)),
             outcome: self.outcome.take(n),
             figures,
+            records,
             ..self
         };
         let rest = ThreadShare {
@@ -74,6 +79,7 @@ impl<'a> ThreadShare<'a> {
             accounts: rest_accounts,
             orders: rest_orders,
             figures: rest_figures,
+            records: rest_records,
             first_lane: self.first_lane + n,
             ..self
         };
@@ -188,7 +194,7 @@ impl<'a> ThreadShare<'a> {
     ) -> Result<(), BatchError> {
         let stride = self.stride();
         let market = &self.markets[group.market(0)];
-        let which = group.same_market & !group.done();
+        let which = self.fast_lanes(group);
         if let ObservationArrays::Sliding(sliding) = &self.seen {
             // For this block: its observations are written after all of it is stepped.
             sliding.prefetch(first, LANES, market, self.settings.lookback);
@@ -269,6 +275,11 @@ impl<'a> ThreadShare<'a> {
         BlockOutcome { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) }
     }
 
+    /// Returns the lanes that may take the fast path.
+    fn fast_lanes(&self, group: &LaneGroup) -> u8 {
+        if self.records.is_empty() { group.same_market & !group.done() } else { 0 }
+    }
+
     /// Turns orders within the no-trade band into holds.
     fn hold(&self, orders: &mut [f64], stride: usize, weight: impl Fn(usize, usize) -> f64) {
         if self.settings.no_trade_band > 0.0 {
@@ -294,13 +305,13 @@ impl<'a> ThreadShare<'a> {
         let market = &self.markets[group.market(0)];
         let n_lanes = group.all.count_ones() as usize;
         self.hold(orders, self.stride(), |place, symbol| block.weight(place, symbol));
-        let lookback = self.settings.lookback;
+        let (lookback, which) = (self.settings.lookback, self.fast_lanes(group));
         let mut observed = if self.uses_streaming {
             Some(observed(&mut thread.rows, n_lanes, market, lookback))
         } else {
             self.seen.observed(first, n_lanes, market, lookback)
         };
-        let orders = BlockOrders { weights: orders, which: group.same_market & !group.done(), vacant: !group.all };
+        let orders = BlockOrders { weights: orders, which, vacant: !group.all };
         step_block(
             market.data(),
             group.terms(self.rules),
@@ -329,13 +340,22 @@ impl<'a> ThreadShare<'a> {
             }
             self.begin(lane);
             self.record(lane.i, StepFigures::default());
+            self.keep(lane.i, StepRecord::default);
             return Ok(LaneOutcome { reset: true, ..LaneOutcome::default() });
         }
         hold_within(self.settings.no_trade_band, |symbol| lane.book.weight(symbol), orders);
         let rules = &self.rules[lane.group.rules(lane.place)];
         let stepped = step_once(market.data(), rules, lane.book, orders, workspace).map_err(refuse)?;
+        self.keep(lane.i, || StepRecord::new(&stepped, workspace.events()));
         let reward = self.reward_alone(&stepped, lane);
         Ok(lane.group.close(lane.place, lane.book.bar(), reward, stepped.terminated))
+    }
+
+    /// Keeps the record of a step of lane `i`, if records are kept.
+    fn keep(&mut self, i: usize, record: impl FnOnce() -> StepRecord) {
+        if let Some(kept) = self.records.get_mut(i) {
+            *kept = record();
+        }
     }
 
     /// Writes the outcome of a step of a lane.

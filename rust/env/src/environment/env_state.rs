@@ -1,18 +1,68 @@
 use std::sync::Arc;
 
-use openoutcry_engine::{Book, Dataset, Rules, Window};
+use openoutcry_engine::{Book, CostModel, Dataset, Limits, Rules, Window};
+use sha2::{Digest, Sha256};
 
 use crate::episode::reward_state::RewardState;
+use crate::episode::saved_words::{SavedWords, WordReader};
+
+/// The layout of the bytes of a checkpoint.
+const FORMAT: [u8; 8] = *b"oostate1";
 
 /// A checkpoint. An environment resumed from it gives the same bits.
 #[derive(Clone, Debug)]
 pub struct State {
-    pub(super) data: Arc<Dataset>,
+    pub(super) owner: StateOwner,
     pub(super) book: Book,
     pub(super) terminated: bool,
     pub(super) memory: RewardState,
     pub(super) window: Window,
-    pub(super) rules: Rules,
+}
+
+/// Market and rules of a checkpoint: themselves, or their digests if it was read from bytes.
+#[derive(Clone, Debug)]
+pub(super) enum StateOwner {
+    Held(Arc<Dataset>, Box<Rules>),
+    Digests { market: [u8; 32], rules: [u8; 32] },
+}
+
+impl StateOwner {
+    /// Returns whether two checkpoints have equal markets and rules.
+    ///
+    /// Only datasets loaded twice need their fingerprints.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Held(a, rules), Self::Held(b, others)) => {
+                rules == others && (Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint())
+            }
+            _ => self.digests() == other.digests(),
+        }
+    }
+
+    fn digests(&self) -> [[u8; 32]; 2] {
+        match self {
+            Self::Held(market, rules) => [market.fingerprint(), digest_of(rules)],
+            Self::Digests { market, rules } => [*market, *rules],
+        }
+    }
+}
+
+/// Returns the SHA-256 of rules, with the commitment to the fill key instead of the key.
+fn digest_of(rules: &Rules) -> [u8; 32] {
+    let CostModel { fee_bps, slippage_bps, slippage_jitter, impact_bps, financing_bps, cash_bps, borrow_bps, capital } =
+        *rules.costs();
+    let Limits { max_weight, max_gross, allow_short, max_participation, maintenance_margin } = *rules.limits();
+    let costs = [fee_bps, slippage_bps, slippage_jitter, impact_bps, financing_bps, cash_bps, borrow_bps, capital];
+    let limits = [max_weight, max_gross, maintenance_margin, max_participation.unwrap_or(f64::NAN)];
+    let mut hash = Sha256::new();
+    hash.update(b"openoutcry/state-rules/v1\0");
+    hash.update(rules.fill_key().commitment());
+    hash.update([u8::from(allow_short), u8::from(max_participation.is_some())]);
+    for number in costs.into_iter().chain(limits) {
+        // Equal zeros have one digest.
+        hash.update((number + 0.0).to_le_bytes());
+    }
+    hash.finalize().into()
 }
 
 impl PartialEq for State {
@@ -21,16 +71,8 @@ impl PartialEq for State {
             && self.terminated == other.terminated
             && self.memory == other.memory
             && self.window == other.window
-            && self.rules == other.rules
-            && is_same(&self.data, &other.data)
+            && self.owner.is_same(&other.owner)
     }
-}
-
-/// Returns whether two datasets are the same or equal.
-///
-/// Only datasets loaded twice need their fingerprints.
-pub(super) fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
-    Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint()
 }
 
 impl State {
@@ -44,5 +86,37 @@ impl State {
     #[must_use]
     pub fn nav(&self) -> f64 {
         self.book.nav()
+    }
+
+    /// Returns the window of the episode.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Returns the checkpoint as bytes, with digests of the market and the rules.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut words = SavedWords::new(FORMAT);
+        for digest in self.owner.digests() {
+            words.digest(&digest);
+        }
+        words.size(self.window.start);
+        words.size(self.window.end);
+        words.integer(self.terminated.into());
+        words.book(&self.book);
+        words.reward_state(&self.memory);
+        words.into_bytes()
+    }
+
+    /// Returns the checkpoint of [`State::to_bytes`], or `None` for other bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut words = WordReader::new(FORMAT, bytes)?;
+        let owner = StateOwner::Digests { market: words.digest()?, rules: words.digest()? };
+        let window = Window { start: words.size()?, end: words.size()? };
+        let (terminated, book, memory) = (words.flag()?, words.book()?, words.reward_state()?);
+        let is_whole = words.is_at_end() && (window.start..window.end).contains(&book.bar());
+        is_whole.then_some(Self { owner, book, terminated, memory, window })
     }
 }

@@ -6,7 +6,7 @@ use openoutcry_engine::{
     Stepped, Window,
 };
 
-use crate::environment::env_state::{State, is_same};
+use crate::environment::env_state::{State, StateOwner};
 use crate::environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
 use crate::episode::reward::Shaping;
 use crate::episode::reward_state::StepFigures;
@@ -267,13 +267,16 @@ impl TradingEnv {
     #[must_use]
     pub fn clone_state(&self) -> State {
         State {
-            data: Arc::clone(&self.data),
+            owner: self.owner(),
             book: self.episode.book.clone(),
             terminated: self.episode.terminated,
             memory: self.episode.memory,
             window: self.episode.window,
-            rules: self.episode.rules.clone(),
         }
+    }
+
+    fn owner(&self) -> StateOwner {
+        StateOwner::Held(Arc::clone(&self.data), Box::new(self.episode.rules.clone()))
     }
 
     /// Restores a checkpoint.
@@ -282,8 +285,8 @@ impl TradingEnv {
     ///
     /// Returns an error, and changes nothing, if the checkpoint is of another market, window or rules.
     pub fn restore_state(&mut self, state: &State) -> Result<(), StepError> {
-        let Episode { window, rules, .. } = &self.episode;
-        if !is_same(&state.data, &self.data) || state.window != *window || state.rules != *rules {
+        let is_same = state.window == self.episode.window && state.owner.is_same(&self.owner());
+        if !is_same || state.book.n_symbols() != self.data.n_symbols() {
             return Err(StepError::StateMismatch);
         }
         self.episode.resume(state.book.clone(), state.terminated);

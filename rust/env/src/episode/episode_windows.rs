@@ -87,6 +87,18 @@ impl EpisodeStream {
         Self { seed, next: 0 }
     }
 
+    /// Returns the stream of a seed at episode `next`.
+    #[must_use]
+    pub fn at(seed: u64, next: u64) -> Self {
+        Self { seed, next }
+    }
+
+    /// Returns the seed, and the index of the next episode.
+    #[must_use]
+    pub fn place(self) -> (u64, u64) {
+        (self.seed, self.next)
+    }
+
     /// Returns the window of the next episode and advances.
     pub fn next(&mut self, windows: &EpisodeWindows) -> Window {
         let window = windows.draw(self.seed, self.next);

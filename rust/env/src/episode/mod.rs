@@ -6,4 +6,6 @@ pub(crate) mod episode_windows;
 pub(crate) mod reward;
 pub(crate) mod reward_state;
 pub(crate) mod reward_terms;
+pub(crate) mod saved_words;
 pub(crate) mod single_episode;
+pub(crate) mod step_record;

@@ -1,0 +1,68 @@
+"""Actions of lanes that the native batch does not read directly: lists, integers, other layouts, invalid numbers."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.arguments import is_frame, seed_of, unmasked_array
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
+
+_Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+def readable(error: OpenOutcryError, actions: Any, hold: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
+    """Return actions and holds as C-contiguous arrays of float64 and bool.
+
+    Args:
+        error: Error of the batch; raised if the arrays are not numbers of the shape, or already have that form.
+        actions: Target weights.
+        hold: Symbols to hold, or None.
+        shape: Lanes and symbols.
+    """
+    weights, mask = _array(error, actions, shape, "fiu"), None if hold is None else _array(error, hold, shape, "b")
+    is_read = weights is actions and actions.dtype in (np.float32, np.float64) and actions.flags.c_contiguous
+    if is_read and (mask is None or (mask is hold and mask.flags.c_contiguous)):
+        raise error
+    # Widening is exact: the weights equal those of the scalar environment.
+    kept = weights if is_read else np.ascontiguousarray(weights, dtype=np.float64)
+    return kept, None if mask is None else np.ascontiguousarray(mask)
+
+
+def with_holds(actions: npt.NDArray[Any], hold: _Flags | None) -> tuple[npt.NDArray[Any], _Flags, _Flags]:
+    """Return actions that hold the lanes with a NaN or an infinity, the holds, and these lanes."""
+    invalid: _Flags = ~np.isfinite(actions).all(axis=1)
+    rows = invalid[:, np.newaxis]
+    weights = np.where(rows, actions.dtype.type(0), actions)
+    return weights, np.broadcast_to(rows, actions.shape) | (False if hold is None else hold), invalid
+
+
+def lane_seeds(seeds: Any, num_envs: int) -> list[int | None]:
+    """Return a list of seeds, one per lane; None continues the episodes of a lane.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the number of seeds is wrong, or a seed is invalid.
+    """
+    if isinstance(seeds, np.ndarray):
+        seeds = seeds.tolist()
+    if not isinstance(seeds, (list, tuple)):
+        raise refusal("argument_invalid", f"`seed` must be an integer, a list of seeds or None; received {seeds!r}")
+    if len(seeds) != num_envs:
+        message = f"`seed` must be an integer, or a list of `num_envs`={num_envs} seeds; received {len(seeds)}"
+        raise refusal("argument_invalid", message)
+    return [None if seed is None else seed_of(seed) for seed in seeds]
+
+
+def _array(error: OpenOutcryError, values: Any, shape: tuple[int, int], kinds: str) -> npt.NDArray[Any]:
+    if is_frame(values):
+        raise error
+    array = unmasked_array("actions", values)
+    if array.shape != shape or array.dtype.kind not in kinds:
+        raise error
+    return array
+
+
+__all__ = ["lane_seeds", "readable", "with_holds"]

@@ -1,0 +1,109 @@
+"""Settings of an environment: attributes that the constructor fixes, and options of `reset`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar, overload
+
+from openoutcry.arguments import type_of
+from openoutcry.errors import refusal
+from openoutcry.gym.episodes import RANDOM, Episodes
+
+T = TypeVar("T")
+
+TERMS = ("costs", "limits")
+WINDOWS = ("window", "within", "episode_bars")
+OPTIONS = (*TERMS, *WINDOWS)
+"""Options of `reset`; they hold from that reset on."""
+
+# Gymnasium passes options through all wrappers, and Minari's `DataCollector` reads this one.
+_OF_WRAPPERS = ("minari_autoseed",)
+
+INFOS = ("light", "full")
+ON_INVALID = ("raise", "hold")
+
+
+class Setting(Generic[T]):
+    """An attribute that cannot be assigned: an assignment would have no effect.
+
+    Args:
+        hint: Way to change it.
+    """
+
+    def __init__(self, hint: str) -> None:
+        self._hint = hint
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Setting[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> Setting[T] | T:
+        if instance is None:
+            return self
+        value: T = instance.__dict__[self._name]
+        return value
+
+    def __set__(self, instance: object, value: Any) -> None:
+        message = f"`{self._name}` must be an argument of the constructor; received an assignment"
+        raise refusal("argument_invalid", f"{message}; hint: {self._hint}")
+
+
+def option_hint(name: str) -> str:
+    """Return the hint of a setting that `reset` can change."""
+    return f"env.reset(options={{{name!r}: ...}}) changes it from that episode on"
+
+
+def one_of(name: str, value: Any, known: Sequence[str]) -> str:
+    """Return a value that is one of the known names."""
+    if not isinstance(value, str) or value not in known:
+        raise refusal("argument_invalid", f"`{name}` must be one of {', '.join(known)}; received {value!r}")
+    return value
+
+
+def checked_options(options: Any, known: Sequence[str] = OPTIONS) -> dict[str, Any]:
+    """Return the options of a `reset`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: an option is unknown.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise refusal("argument_invalid", f"`options` must be a dict or None; received {type_of(options)}")
+    for name in options:
+        if name not in (*known, *_OF_WRAPPERS):
+            message = f"`options` must be among {', '.join(known)}; received {name!r}"
+            is_fixed = name in ("dataset", "observation", "reward", "lookback", "features", "scale", "split")
+            hint = "; hint: the constructor fixes it, so create another environment" if is_fixed else ""
+            raise refusal("argument_invalid", message + hint)
+    return {name: options[name] for name in options if name in known}
+
+
+def changed_episodes(episodes: Episodes, options: Mapping[str, Any]) -> Episodes:
+    """Return the episodes after the window options of a `reset`."""
+    changes = {name: options[name] for name in WINDOWS if name in options}
+    window = changes.get("window", episodes.window)
+    if not (isinstance(window, str) and window == RANDOM):
+        # A fixed window has no range and no length.
+        changes = {"within": None, "episode_bars": None} | changes
+    return replace(episodes, **changes) if changes else episodes
+
+
+__all__ = [
+    "INFOS",
+    "ON_INVALID",
+    "OPTIONS",
+    "TERMS",
+    "WINDOWS",
+    "Setting",
+    "changed_episodes",
+    "checked_options",
+    "one_of",
+    "option_hint",
+]
