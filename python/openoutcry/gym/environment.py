@@ -253,7 +253,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """Events of the last step, in the order of the timeline; none after a reset or a restored state."""
+        """Events of the last step in order; none after a reset or a restored state."""
         events: list[dict[str, Any]] = self._core.info()["events"]
         return events
 
