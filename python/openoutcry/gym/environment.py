@@ -12,13 +12,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import (
-    check_row_names,
-    costs_and_limits,
-    lookback_of,
-    seed_of,
-    unmasked_array,
-)
+from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of, seed_of, unmasked_array
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
@@ -168,17 +162,22 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         costs, limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
         episodes = Episodes(window, within, episode_bars, split)
         self._seed, self._band = seed_of(seed), finite("no_trade_band", no_trade_band)
-        markets = episode_markets((n_symbols, n_days), self._seed, dataset, split, datasets, None)
-        self._markets, market = markets, markets.datasets[0]
+        self._markets = markets = episode_markets((n_symbols, n_days), self._seed, dataset, split, datasets, None)
         self._reward = reward_scheme(reward, reward_parameter)
-        self.__dict__ |= {"datasets": markets.datasets, "dataset": market, "reward_scheme": self._reward.name}
         self._observed = observed_columns(markets, features, scale, (self._kind, lookback, history, mask))
+        self._scheme = action_scheme(action, levels, markets.n_symbols, [limits])
+        self._prepare(costs, limits, episodes)
+
+    def _prepare(self, costs: CostModel, limits: Limits, episodes: Episodes) -> None:
+        """Create the native environment and the spaces."""
+        markets = self._markets
+        self.__dict__ |= {"datasets": markets.datasets, "dataset": markets.datasets[0]}
+        self.__dict__["reward_scheme"] = self._reward.name
         self._adopt(*self._native(costs, limits, episodes))
         self._is_ready = not episodes.is_random
         self._navs: list[float] = []
-        self._scheme = action_scheme(action, levels, market.n_symbols, [limits])
-        self.action_space: spaces.Space[Any] = space_of(self._scheme, market.n_symbols, [limits])
-        shape = market.n_symbols, lookback, markets.n_bars
+        self.action_space: spaces.Space[Any] = space_of(self._scheme, markets.n_symbols, [limits])
+        shape = markets.n_symbols, self._lookback, markets.n_bars
         self.observation_space: spaces.Space[Any] = observation_space(self._kind, *shape, self._observed)
 
     def _native(self, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
