@@ -406,7 +406,8 @@ class TradingEnv:
     def info(self) -> dict[str, Any]:
         """Return the info of the last array step.
 
-        The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
+        The fields are `nav`, `date`, `events`, `costs` by kind, the gains, and `decision`: the target weights after
+        holds and the no-trade band, NaN for a hold.
         """
 
     @property

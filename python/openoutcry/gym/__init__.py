@@ -1,11 +1,15 @@
 """Gymnasium environments. Importing this module registers the ids.
 
 `environment` is the scalar environment, `vector` the vector environment; `settings`, `step_info`, `spaces`, `episodes`,
-`rendering` and `buffers` are their parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`,
-`arguments`, `data`, `scenarios`, the native module and Gymnasium; a rendered frame imports `report` when drawn.
+`rendering` and `buffers` are their parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and
+PufferLib. `evaluation` runs a trained policy; it imports `backtest`, `scoring` and `report`, and is imported on first
+use. The rest imports `errors`, `arguments`, `data`, `scenarios`, the native module and Gymnasium; a rendered frame
+imports `report` when drawn.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
@@ -13,7 +17,10 @@ from openoutcry.gym.environment import Observation, OpenOutcryEnv
 from openoutcry.gym.market_arguments import REQUIRED, SYNTHETIC
 from openoutcry.openoutcry_py import OpenOutcryError
 
-__all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]
+if TYPE_CHECKING:
+    from openoutcry.gym.evaluation import PolicyEvaluation, evaluate
+
+__all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError", "PolicyEvaluation", "evaluate"]
 
 gymnasium.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv")
 for _name, _market in (
@@ -34,3 +41,13 @@ for _name, _market in (
         vector_entry_point="openoutcry.vector:OpenOutcryVectorEnv",
         kwargs={"observation": "flat", "window": "random", **_market},
     )
+
+# Hidden from type checkers, which would otherwise accept any name.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in ("PolicyEvaluation", "evaluate"):
+            raise AttributeError(f"module 'openoutcry.gym' has no attribute {name!r}")
+        from openoutcry.gym import evaluation
+
+        return getattr(evaluation, name)

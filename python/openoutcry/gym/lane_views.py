@@ -11,12 +11,12 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.gym.settings import Setting
+from openoutcry.gym.settings import KnownArguments, Setting
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
-class LaneViews:
+class LaneViews(KnownArguments):
     """Accounts and markets of the lanes of a batch."""
 
     datasets = Setting[tuple[Dataset, ...]]("create another environment")

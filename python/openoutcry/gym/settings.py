@@ -54,6 +54,19 @@ class Setting(Generic[T]):
         raise refusal("argument_invalid", f"{message}; hint: {self._hint}")
 
 
+class KnownArguments:
+    """An environment that keeps the arguments of its constructor.
+
+    `openoutcry.gym.evaluate` creates an equal environment from them.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return an environment that its constructor initializes next."""
+        created = super().__new__(cls)
+        created.__dict__["_arguments"] = (args, kwargs)
+        return created
+
+
 def option_hint(name: str) -> str:
     """Return the hint of a setting that `reset` can change."""
     return f"env.reset(options={{{name!r}: ...}}) changes it from that episode on"

@@ -314,7 +314,7 @@ impl TradingEnv {
 
     /// Return the info of the last array step.
     ///
-    /// The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
+    /// The fields are `nav`, `date`, `events`, `costs` by kind, the gains, and the `decision` after holds; NaN is a hold.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("nav", self.core.book().nav())?;
@@ -333,6 +333,7 @@ impl TradingEnv {
             info.set_item("interest", stepped.interest)?;
             info.set_item("settlement", stepped.settlement)?;
             info.set_item("turnover", stepped.turnover)?;
+            info.set_item("decision", self.core.orders())?;
         }
         info.set_item("events", events)?;
         Ok(info)
