@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.arguments import checked_integer, checked_text, is_integer
+from openoutcry.arguments import checked_integer, checked_text, is_integer, path_of
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, as_window
@@ -191,7 +191,8 @@ def _stepped(
         if core.bar != bar + 1 or is_done != (terminated or truncated):
             wanted = "a step of `env` must advance one bar, to the end of the window"
             raise refusal("argument_invalid", f"{wanted}; received bar {core.bar} after {bar}; hint: check its wrappers")
-        decisions[bar] = core.info()["decision"]
+        # Absent if a wrapper has restored a state.
+        decisions[bar] = core.info().get("decision", np.nan)
         navs.append(core.nav)
     return decisions, navs
 
@@ -203,7 +204,7 @@ def _called(policy: Any, method: str) -> Any:
 
 
 def _record_path(record: str | os.PathLike[str]) -> Path:
-    path = Path(record)
+    path = path_of("record", record)
     return path if path.name.endswith(SUFFIXES) else path / "record.json"
 
 

@@ -128,7 +128,7 @@ def _common(name: str, value: Any) -> Any:
     return lanes[0]
 
 
-def _wrapped(env: Any, base: OpenOutcryEnv, created: OpenOutcryEnv) -> gymnasium.Env[Any, Any]:
+def _wrapped(env: Any, base: Any, created: OpenOutcryEnv) -> gymnasium.Env[Any, Any]:
     """Return an environment in copies of the wrappers of another one."""
     chain = []
     while env is not base:
