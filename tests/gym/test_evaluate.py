@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import numpy.typing as npt
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import FrameStackObservation, NormalizeObservation, RescaleAction, TimeLimit
+from gymnasium.wrappers.vector import NormalizeObservation as VectorNormalize
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli.commands import app
 from openoutcry.gym import OpenOutcryEnv, evaluate
 from openoutcry.vector import OpenOutcryVectorEnv
-from typer.testing import CliRunner
 
 MARKET = oo.Dataset.synthetic(3, 160, seed=5)
 COSTS = oo.CostModel(fee_bps=3.0, slippage_bps=4.0, slippage_jitter=0.5, impact_bps=0.0)
@@ -65,8 +68,8 @@ def test_an_agent_of_the_same_rule_has_the_same_record() -> None:
         nonlocal observation
         weights = momentum(observation)
         observation, *_ = env.step(weights)
-        orders = [{"symbol": s, "action": "buy", "target_weight": float(w)} for s, w in zip(MARKET.symbols, weights, strict=True)]
-        return {"orders": orders}
+        named = zip(MARKET.symbols, weights.tolist(), strict=True)
+        return {"orders": [{"symbol": name, "action": "buy", "target_weight": weight} for name, weight in named]}
 
     run = oo.run_backtest(MARKET, agent, (30, 120), seed=7, lookback=5, name="momentum", capture=True)
     found = evaluate(momentum, MARKET, (30, 120), **FLAT).runs[0]
@@ -117,7 +120,7 @@ def test_the_windows_are_run_in_order() -> None:
         alone = evaluate(momentum, MARKET, (run.window.start, run.window.end), **FLAT)
         assert alone.runs[0].nav.tobytes() == run.nav.tobytes()
     assert found.values("return").tolist() == [run.metrics["return"] for run in found.runs]
-    with pytest.raises(oo.OpenOutcryError, match="`metric` must be one of return, .*; received 'profit'"):
+    with pytest.raises(oo.OpenOutcryError, match=r"`metric` must be one of return, .*; received 'profit'"):
         found.values("profit")
 
 
@@ -128,7 +131,7 @@ def test_no_window_is_the_whole_market_and_a_number_splits_it() -> None:
         spans = [(run.window.start, run.window.end) for run in evaluate(momentum, MARKET, windows, **FLAT).runs]
         assert len(spans) == windows
         assert (spans[0][0], spans[-1][1]) == (4, 160)
-        assert all(one[1] - 1 == two[0] for one, two in zip(spans, spans[1:], strict=False))
+        assert all(one[1] - 1 == two[0] for one, two in pairwise(spans))
         assert max(end - start for start, end in spans) - min(end - start for start, end in spans) <= 1
     with pytest.raises(oo.OpenOutcryError, match="`windows` must be an integer from 1 to 155; received 156"):
         evaluate(momentum, MARKET, 156, **FLAT)
@@ -147,8 +150,10 @@ def test_every_return_of_a_yearly_split_is_in_its_year() -> None:
 
 def test_the_record_is_verified_by_the_command_line(tmp_path: Path) -> None:
     source = tmp_path / "prices.csv"
-    source.write_text("date,A,B\n" + "".join(f"{d},{p[0]},{p[1]}\n" for d, p in zip(MARKET.dates, MARKET.close)))
-    found = evaluate(lambda seen: np.array([0.5, -0.25]), source, [(20, 60), (60, 100)], record=tmp_path / "out", name="half")
+    rows = [f"{date},{closes[0]},{closes[1]}\n" for date, closes in zip(MARKET.dates, MARKET.close, strict=True)]
+    source.write_text("date,A,B\n" + "".join(rows))
+    windows = [(20, 60), (60, 100)]
+    found = evaluate(lambda seen: np.array([0.5, -0.25]), source, windows, record=tmp_path / "out", name="half")
     assert found.path == tmp_path / "out" / "record.json"
     assert len(oo.RunRecord.load(found.path)) == 2
     assert found.record.agent_id == "half"
@@ -156,7 +161,9 @@ def test_the_record_is_verified_by_the_command_line(tmp_path: Path) -> None:
     assert answer.exit_code == 0, answer.output
     assert "verified" in answer.output
     assert oo.replay(found.record, found.dataset).verified
-    assert evaluate(momentum, MARKET, (30, 60), record=tmp_path / "a.jsonl.zst", **FLAT).path == tmp_path / "a.jsonl.zst"
+    lines = tmp_path / "new" / "run.jsonl.zst"
+    assert evaluate(momentum, MARKET, (30, 60), record=lines, **FLAT).path == lines
+    assert oo.replay(oo.RunRecord.load(lines), MARKET).verified
 
 
 def test_score_and_report_need_one_call(tmp_path: Path) -> None:
@@ -201,7 +208,10 @@ def test_the_settings_of_an_environment_are_used_and_it_is_not_stepped() -> None
         assert found.runs[0].cost_model == COSTS
         assert pickle.dumps(env) == before
     batch = SyncVectorEnv([lambda: OpenOutcryEnv(dataset=MARKET, **settings)] * 2)
-    assert np.array(seen_by(env=batch)).tobytes() == plain.tobytes()
+    made = gymnasium.make("openoutcry.gym:OpenOutcry/Market-v1", dataset=MARKET, episode_bars=9, **settings)
+    saved = pickle.loads(pickle.dumps(OpenOutcryEnv(MARKET, **settings)))
+    for other in (batch, RecordEpisodeStatistics(batch), made, saved):
+        assert np.array(seen_by(env=other)).tobytes() == plain.tobytes()
 
 
 def test_another_market_and_other_settings_replace_those_of_the_environment() -> None:
@@ -282,7 +292,7 @@ def test_a_wrapper_that_changes_the_account_is_refused() -> None:
 
 def test_a_wrapper_that_skips_bars_is_refused() -> None:
     env = Twice(OpenOutcryEnv(dataset=MARKET, **FLAT))
-    with pytest.raises(oo.OpenOutcryError, match="a step of `env` must advance one bar, .*; received bar 42 after 40"):
+    with pytest.raises(oo.OpenOutcryError, match=r"a step of `env` must advance one bar, .*; received bar 42 after 40"):
         seen_by(env=env)
 
 
@@ -313,6 +323,33 @@ def test_a_recurrent_model_keeps_its_state_within_a_window() -> None:
         *((None, True, True), (1, False, True)),
     ]
     assert found.record.agent_id == "Model"
+
+
+class Masked(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Chooses one of three weights, of which the last is not valid on odd bars."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self.action_space = gymnasium.spaces.Discrete(3)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        base: Any = self.unwrapped
+        return np.array([True, True, base._core.bar % 2 == 0])
+
+    def step(self, action: Any) -> Any:
+        assert self.action_masks()[action]
+        return self.env.step(np.full(3, 0.1 * action, np.float32))
+
+
+def test_a_maskable_model_receives_the_masks_of_the_environment() -> None:
+    class Maskable:
+        def predict(self, observation: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Any, None]:
+            assert deterministic
+            return np.flatnonzero(action_masks)[-1], None
+
+    env = Masked(OpenOutcryEnv(dataset=MARKET, **FLAT))
+    run = evaluate(Maskable(), windows=(30, 60), env=env).runs[0]
+    assert run.decisions[:, 0].tolist() == [pytest.approx(0.2 - 0.1 * (bar % 2)) for bar in range(30, 59)]
 
 
 def test_the_environment_of_a_model_has_the_settings() -> None:
@@ -369,6 +406,10 @@ def test_an_algorithm_of_rllib_does_not_explore() -> None:
         ({"dataset": None}, "`dataset` must be a market, as there is no `env`; received None"),
         ({"window": (0, 9)}, r"must be without `window`; received \(0, 9\); hint: pass `dataset` and `windows`"),
         ({"env": gymnasium.make("CartPole-v1")}, "`env` must be an OpenOutcryEnv .*; received .*; hint: pass `env="),
+        (
+            {"env": VectorNormalize(SyncVectorEnv([OpenOutcryEnv]))},
+            "wrappers of single environments; received Normal",
+        ),
         ({"env": object()}, "`env` must be an OpenOutcryEnv .*; received object"),
         ({"record": 3}, "`record` must"),
     ],

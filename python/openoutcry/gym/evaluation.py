@@ -190,7 +190,9 @@ def _stepped(
         is_done = core.terminated or core.truncated
         if core.bar != bar + 1 or is_done != (terminated or truncated):
             wanted = "a step of `env` must advance one bar, to the end of the window"
-            raise refusal("argument_invalid", f"{wanted}; received bar {core.bar} after {bar}; hint: check its wrappers")
+            raise refusal(
+                "argument_invalid", f"{wanted}; received bar {core.bar} after {bar}; hint: check its wrappers"
+            )
         # Absent if a wrapper has restored a state.
         decisions[bar] = core.info().get("decision", np.nan)
         navs.append(core.nav)

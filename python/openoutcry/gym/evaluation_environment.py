@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import gymnasium
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import VectorEnv, VectorWrapper
 
 from openoutcry.errors import refusal
 from openoutcry.gym.environment import OpenOutcryEnv
@@ -62,7 +62,10 @@ def stage_of(source: Any, dataset: Market | None, settings: Mapping[str, Any]) -
         alone = OpenOutcryEnv(dataset=dataset, **settings)
         return Stage(alone, alone, {}, None)
     inner, normalize = _of_sb3(source)
-    if isinstance(inner, VectorEnv) and hasattr(inner, "envs"):
+    while isinstance(inner, VectorWrapper) and type(inner).__name__ in _NEUTRAL:
+        inner = inner.env
+    # A wrapper has the attributes of its environment.
+    if isinstance(inner, VectorEnv) and not isinstance(inner, VectorWrapper) and hasattr(inner, "envs"):
         inner = inner.envs[0]
     is_batch = isinstance(inner, OpenOutcryVectorEnv)
     base = inner if is_batch else inner.unwrapped if isinstance(inner, gymnasium.Env) else None

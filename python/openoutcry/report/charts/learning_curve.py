@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import isfinite
 
 from openoutcry.report.charts.plot_frame import Axis, axis_of, plot
@@ -28,7 +29,7 @@ def learning_curve(points: Sequence[tuple[int, Sequence[float]]], metric: str) -
     at = [(x.position(float(steps)), 1.0 - y.position(mean)) for steps, mean in means]
     lines = [
         f'<line class="oo-whisker" x1="{place(left)}" x2="{place(right)}" y1="{place(top)}" y2="{place(bottom)}"/>'
-        for (left, top), (right, bottom) in zip(at, at[1:], strict=False)
+        for (left, top), (right, bottom) in pairwise(at)
     ]
     marks = [_dot(x, y, steps, value, "c-benchmark") for steps, values in known if len(values) > 1 for value in values]
     marks += [_dot(x, y, steps, mean, "c-agent") for steps, mean in means]
@@ -42,4 +43,5 @@ def _dot(x: Axis, y: Axis, steps: int, value: float, colour: str) -> str:
     radius = 4.5 if colour == "c-agent" else 3
     name = escape(f"{number(value, 4)} after {steps:,} steps")
     left, top = place(x.position(float(steps))), place(1.0 - y.position(value))
-    return f'<g class="{colour}"><circle class="oo-point" cx="{left}" cy="{top}" r="{radius}"><title>{name}</title></circle></g>'
+    circle = f'<circle class="oo-point" cx="{left}" cy="{top}" r="{radius}"><title>{name}</title></circle>'
+    return f'<g class="{colour}">{circle}</g>'
