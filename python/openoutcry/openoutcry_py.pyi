@@ -406,8 +406,7 @@ class TradingEnv:
     def info(self) -> dict[str, Any]:
         """Return the info of the last array step.
 
-        The fields are `nav`, `date`, `events`, `costs` by kind, the gains, and `decision`: the target weights after
-        holds and the no-trade band, NaN for a hold.
+        The fields are `nav`, `date`, `events`, `costs` by kind, the gains and the `decision`, in which NaN is a hold.
         """
 
     @property

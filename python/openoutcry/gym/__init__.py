@@ -2,9 +2,9 @@
 
 `environment` is the scalar environment, `vector` the vector environment; `settings`, `step_info`, `spaces`, `episodes`,
 `rendering` and `buffers` are their parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and
-PufferLib. `evaluation` runs a trained policy; it imports `backtest`, `scoring` and `report`, and is imported on first
-use. The rest imports `errors`, `arguments`, `data`, `scenarios`, the native module and Gymnasium; a rendered frame
-imports `report` when drawn.
+PufferLib; `evaluation` runs trained policies. Imports `errors`, `arguments`, `data`, `scenarios`, the native module and
+Gymnasium; a rendered frame imports `report` when drawn; `evaluation`, which is imported on first use, also imports
+`untrusted`, `records`, `backtest` and `scoring`.
 """
 
 from __future__ import annotations

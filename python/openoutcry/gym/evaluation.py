@@ -1,4 +1,4 @@
-"""Evaluation of a policy: its runs over fixed windows, with record, score and report."""
+"""Evaluation of a policy: its runs over fixed windows, record, score and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment of an evaluation: equal to that of the training, on fixed windows."""
+"""The environment of an evaluation: that of the training, on fixed windows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class Stage(NamedTuple):
 
 
 def stage_of(source: Any, dataset: Market | None, settings: Mapping[str, Any]) -> Stage:
-    """Return an environment with the settings of another one, which it leaves as it is.
+    """Return an environment with the settings of another one.
+
+    The other one is not stepped.
 
     Args:
         source: An environment, a vector environment or a `VecEnv` of Stable-Baselines3; None for the defaults.
@@ -77,7 +79,7 @@ def stage_of(source: Any, dataset: Market | None, settings: Mapping[str, Any]) -
 
 
 def _of_sb3(source: Any) -> tuple[Any, Any]:
-    """Return the environment within a `VecEnv`, and the normalization of its observations."""
+    """Return the environment within a `VecEnv`, and its normalization."""
     normalize = None
     while hasattr(source, "venv"):
         if callable(getattr(source, "normalize_obs", None)) and normalize is None:

@@ -1,4 +1,4 @@
-"""Policies of reinforcement-learning libraries as functions from observation to action."""
+"""Policies of several libraries as functions from observation to action."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def is_module(policy: Any) -> bool:
 
 @contextmanager
 def evaluation_mode(policy: Any) -> Iterator[None]:
-    """Set the parts of a torch module to evaluation mode, without dropout, and restore them."""
+    """Set the parts of a torch module to evaluation mode, and restore their modes."""
     parts = list(policy.modules()) if is_module(policy) and not hasattr(policy, "predict") else []
     modes = [part.training for part in parts]
     try:
@@ -95,14 +95,17 @@ def _shown(space: spaces.Space[Any], *, bounds: bool = False) -> str:
 
 
 def _flat_hint(sees: spaces.Space[Any], n_symbols: int) -> str:
-    """Return the settings of a flat observation of this size without features, or nothing."""
+    """Return the settings of a flat observation of this size, or nothing."""
     size = sees.shape[0] if isinstance(sees, spaces.Box) and len(sees.shape) == 1 else 0
     lookback, rest = divmod(size - n_symbols - 1, n_symbols)
     return f"""pass `observation="flat", lookback={lookback}`""" if lookback > 0 and rest == 0 else ""
 
 
 def _predicting(predict: Callable[..., Any]) -> Decide:
-    """Return the decisions of `predict`, as Stable-Baselines3 defines it, with a state of its own."""
+    """Return the decisions of `predict`, as Stable-Baselines3 defines it.
+
+    They have a state of their own.
+    """
     state: Any = None
     is_first = True
     named = _accepted(predict, {"deterministic": True, "state": None, "episode_start": None, "action_masks": None})
@@ -130,7 +133,7 @@ def _accepted(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[s
 
 
 def _first(found: Any) -> Any:
-    """Return the action of an answer of RLlib, which may have states and extras after it."""
+    """Return the action of RLlib, which may be followed by states and extras."""
     return _array(found[0] if isinstance(found, tuple) else found)
 
 

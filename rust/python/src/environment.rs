@@ -314,7 +314,7 @@ impl TradingEnv {
 
     /// Return the info of the last array step.
     ///
-    /// The fields are `nav`, `date`, `events`, `costs` by kind, the gains, and the `decision` after holds; NaN is a hold.
+    /// The fields are `nav`, `date`, `events`, `costs` by kind, the gains and the `decision`, in which NaN is a hold.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("nav", self.core.book().nav())?;

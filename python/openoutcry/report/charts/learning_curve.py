@@ -15,7 +15,7 @@ __all__ = ["learning_curve"]
 
 
 def learning_curve(points: Sequence[tuple[int, Sequence[float]]], metric: str) -> str:
-    """Draw a metric of every window after so many training steps, and the line of their mean.
+    """Draw a metric of every window over training steps, and the line of the mean.
 
     Args:
         points: Steps and the values of all windows, in order; NaN if undefined, which has no mark.

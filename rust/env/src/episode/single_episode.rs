@@ -147,7 +147,9 @@ impl Episode {
         Ok(stepped)
     }
 
-    /// Returns the dense orders of the last decision; NaN is a hold, and every order before the first one.
+    /// Returns the dense orders of the last decision; NaN is a hold.
+    ///
+    /// Before the first decision, all are holds.
     pub(crate) fn orders(&self) -> &[f64] {
         &self.orders
     }
