@@ -100,12 +100,11 @@ def _rebuilt(env: Any, dataset: Market | None, settings: Mapping[str, Any]) -> O
 
     Its action space is that of the training: other limits cut actions.
     """
-    positional, named = env._arguments
-    given = signature(type(env).__init__).bind(env, *positional, **named).arguments
-    kind = OpenOutcryEnv if isinstance(env, OpenOutcryVectorEnv) else type(env)
-    known = signature(kind.__init__).parameters
-    left_out = {"self", "n_symbols", "n_days", "dataset", "costs", *WINDOWS}
-    kept = {name: value for name, value in given.items() if name in known and name not in left_out}
+    kind: type[OpenOutcryEnv] = type(env)
+    kept = {name: value for name, value in env._arguments.items() if name not in ("costs", *WINDOWS)}
+    if isinstance(env, OpenOutcryVectorEnv):
+        kind, known = OpenOutcryEnv, signature(OpenOutcryEnv.__init__).parameters
+        kept = {name: value for name, value in kept.items() if name in known}
     if isinstance(kept.get("limits"), Sequence):
         kept["limits"] = _common("limits", kept["limits"])
     if dataset is None and len(getattr(env, "datasets", ())) > 1:

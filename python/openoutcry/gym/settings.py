@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 from typing import Any, Generic, TypeVar, overload
 
 from openoutcry.arguments import type_of
@@ -14,6 +16,7 @@ T = TypeVar("T")
 
 TERMS = ("costs", "limits")
 WINDOWS = ("window", "within", "episode_bars")
+MARKET = ("n_symbols", "n_days", "dataset")
 OPTIONS = (*TERMS, *WINDOWS)
 """Options of `reset`; they hold from that reset on."""
 
@@ -55,15 +58,21 @@ class Setting(Generic[T]):
 
 
 class KnownArguments:
-    """An environment that keeps the arguments of its constructor.
+    """An environment that keeps the arguments of its constructor, but no market.
 
-    `openoutcry.gym.evaluate` creates an equal environment from them.
+    `openoutcry.gym.evaluate` creates an equal environment from them. A sealed market could not be saved.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return an environment that its constructor initializes next."""
         created = super().__new__(cls)
-        created.__dict__["_arguments"] = (args, kwargs)
+        known = signature(cls.__init__)
+        with suppress(TypeError):  # which the constructor raises
+            given = dict(known.bind(created, *args, **kwargs).arguments)
+            more = [name for name, each in known.parameters.items() if each.kind is each.VAR_KEYWORD]
+            given |= given.pop(more[0], {}) if more else {}
+            kept = {name: value for name, value in given.items() if name not in ("self", *MARKET)}
+            created.__dict__["_arguments"] = kept
         return created
 
 
