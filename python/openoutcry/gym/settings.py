@@ -1,4 +1,4 @@
-"""Settings of an environment: attributes that the constructor fixes, and options of `reset`."""
+"""Settings of an environment: fixed attributes, and options of `reset`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 TERMS = ("costs", "limits")
 WINDOWS = ("window", "within", "episode_bars")
-MARKET = ("n_symbols", "n_days", "dataset")
+MARKET = ("n_symbols", "n_days", "dataset", "datasets")
 OPTIONS = (*TERMS, *WINDOWS)
 """Options of `reset`; they hold from that reset on."""
 
