@@ -163,3 +163,57 @@ def test_observations_can_be_normalized() -> None:
 
     evaluate(policy, MARKET, (40, 60), normalize=lambda observation: observation * 2.0, **FLAT)
     assert np.array_equal(np.array(seen), 2.0 * np.array(seen_by(dataset=MARKET, **FLAT)))
+
+
+ACTIONS: dict[str, dict[str, Any]] = {
+    "weights": {},
+    "parts": {},
+    "softmax": {},
+    "multi-discrete": {"levels": [-1, 0, 0.5, "hold"]},
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_action_is_executed_as_in_the_environment(action: str) -> None:
+    settings: dict[str, Any] = {"action": action, **ACTIONS[action], **FLAT}
+    env = OpenOutcryEnv(dataset=MARKET, window=(30, 60), **settings)
+    env.action_space.seed(1)
+    actions = [env.action_space.sample() for _ in range(29)]
+    env.reset(seed=0)
+    navs = [1.0, *(env.step(each)[4]["nav"] for each in actions)]
+    for known in ({"dataset": MARKET, **settings}, {"env": env}, {"env": OpenOutcryVectorEnv(2, MARKET, **settings)}):
+        left = iter(actions)
+        run = evaluate(lambda observation, left=left: next(left), windows=(30, 60), **known).runs[0]
+        assert run.nav.tobytes() == np.array(navs).tobytes()
+        assert np.isnan(run.decisions).any() == (action == "multi-discrete")
+
+
+@pytest.mark.parametrize("kind", ["flat", "dict"])
+def test_another_market_shows_the_features_and_the_mask_of_the_training(kind: str) -> None:
+    def market(*names: str, gap: int = 0) -> oo.Dataset:
+        close = np.array(MARKET.close)
+        close[:gap, 0] = np.nan
+        plain = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
+        return plain.with_features({name: plain.close * place for place, name in enumerate(names, 1)})
+
+    # The mask of a dict is shown because of the listing.
+    mask = None if kind == "dict" else True
+    env = OpenOutcryEnv(dataset=market("a", "b", gap=20), observation=kind, lookback=5, mask=mask)
+    seen: list[Any] = []
+
+    def policy(observation: Any) -> npt.NDArray[Any]:
+        seen.append(observation)
+        return np.zeros(3, dtype=np.float32)
+
+    other = market("b", "c", "a")
+    evaluate(policy, other, (40, 42), env=env)
+    settings: dict[str, Any] = {"features": ["a", "b"], "mask": True, "observation": kind, "lookback": 5}
+    expected, _ = OpenOutcryEnv(dataset=other, window=(40, 42), **settings).reset()
+    shown = {"flat": seen[0]} if kind == "flat" else seen[0]
+    expected = {"flat": expected} if kind == "flat" else expected
+    assert {name: each.tobytes() for name, each in shown.items()} == {
+        name: each.tobytes() for name, each in expected.items()
+    }
+    assert env.observation_space.contains(seen[0])
+    with pytest.raises(oo.OpenOutcryError, match="`features` must be among b, c, close; received 'a'"):
+        evaluate(policy, market("b", "c"), (40, 42), env=env)

@@ -109,6 +109,28 @@ def test_a_recurrent_policy_keeps_its_state() -> None:
     assert found.runs[0].nav.tobytes() == found.runs[1].nav.tobytes() == looped(model).tobytes()
 
 
+def test_a_maskable_policy_chooses_valid_levels() -> None:
+    contrib = pytest.importorskip("sb3_contrib")
+    close = np.array(MARKET.close)
+    close[60:, 0] = np.nan
+    market = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
+    levels: dict[str, Any] = {"action": "multi-discrete", "levels": [-1, 0, 1, "hold"], "dataset": market}
+    model = contrib.MaskablePPO(
+        "MlpPolicy", OpenOutcryVecEnv(lanes(**levels)), n_steps=16, batch_size=32, n_epochs=1, seed=1, device="cpu"
+    ).learn(64)
+    run = evaluate(model, windows=(40, 80)).runs[0]
+    assert np.isnan(run.decisions[20:, 0]).all()
+    env = OpenOutcryEnv(window=(40, 80), **SETTINGS | levels)
+    observation, _ = env.reset(seed=0)
+    navs, is_done = [1.0], False
+    while not is_done:
+        action, _ = model.predict(observation, deterministic=True, action_masks=env.action_masks())
+        observation, _, terminated, truncated, info = env.step(action)
+        navs.append(info["nav"])
+        is_done = terminated or truncated
+    assert run.nav.tobytes() == np.array(navs).tobytes()
+
+
 def test_a_torch_module_is_called_with_a_batch_of_one() -> None:
     torch.manual_seed(1)
     layers = [torch.nn.Linear(19, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3), torch.nn.Tanh()]

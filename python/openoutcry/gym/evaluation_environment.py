@@ -13,6 +13,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from openoutcry.errors import refusal
 from openoutcry.gym.environment import OpenOutcryEnv
 from openoutcry.gym.market_arguments import Market, limits_of
+from openoutcry.gym.observed_columns import LISTED
 from openoutcry.gym.settings import WINDOWS
 from openoutcry.gym.vector import OpenOutcryVectorEnv
 
@@ -54,7 +55,7 @@ def stage_of(source: Any, dataset: Market | None, settings: Mapping[str, Any]) -
     Raises:
         OpenOutcryError: the settings of the environment are not known, or no market is given.
     """
-    for name in (*WINDOWS, "n_symbols", "n_days"):
+    for name in (*WINDOWS, "n_symbols", "n_days", "datasets"):
         if name in settings:
             message = f"settings of an evaluation must be without `{name}`; received {settings[name]!r}"
             raise refusal("argument_invalid", f"{message}; hint: pass `dataset` and `windows`")
@@ -107,7 +108,13 @@ def _rebuilt(env: Any, dataset: Market | None, settings: Mapping[str, Any]) -> O
         kept = {name: value for name, value in kept.items() if name in known}
     if isinstance(kept.get("limits"), Sequence):
         kept["limits"] = _common("limits", kept["limits"])
-    if dataset is None and len(getattr(env, "datasets", ())) > 1:
+    # By name: another market may have other features and listings.
+    observed = env._observed
+    kept["mask"] = observed.mask
+    if kept.get("features") is None:
+        names = (*observed.symbol_names, *observed.market_names)
+        kept["features"] = [name for name in names if not (observed.mask and name == LISTED)]
+    if dataset is None and len(env.datasets) > 1:
         raise refusal("argument_invalid", "`dataset` must be a market, as `env` has several; received None")
     changed = {name: value for name, value in settings.items() if name not in _TERMS}
     return kind(**kept | changed | {"dataset": env.dataset if dataset is None else dataset})
