@@ -407,7 +407,7 @@ class TradingEnv:
     def info(self) -> dict[str, Any]:
         """Return the info of the last array step.
 
-        The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
+        The fields are `nav`, `date`, `events`, `costs` by kind, the gains and the `decision`, in which NaN is a hold.
         """
 
     @property

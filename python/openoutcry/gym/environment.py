@@ -29,6 +29,7 @@ from openoutcry.gym.settings import (
     ON_INVALID,
     TERMS,
     WINDOWS,
+    KnownArguments,
     Setting,
     changed_episodes,
     checked_options,
@@ -43,7 +44,7 @@ Observation = Any  # a dict of arrays, or one array
 _Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any]]
 
 
-class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
+class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]]):
     """A market to trade bar by bar.
 
     An action is decided at a close, filled at the next open and rewarded at the next close.

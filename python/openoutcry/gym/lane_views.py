@@ -20,13 +20,13 @@ from openoutcry.gym.episode_markets import EpisodeMarkets
 from openoutcry.gym.lane_actions import hold_mask
 from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
-from openoutcry.gym.settings import Setting
+from openoutcry.gym.settings import KnownArguments, Setting
 from openoutcry.gym.spaces import observation_space
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
-class LaneViews:
+class LaneViews(KnownArguments):
     """Accounts and markets of the lanes of a batch."""
 
     datasets = Setting[tuple[Dataset, ...]]("create another environment")
