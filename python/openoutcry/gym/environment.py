@@ -325,7 +325,9 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         return observation
 
     def _info(self, is_invalid: bool) -> dict[str, Any]:
-        info = full_info(self._core.info(), self.reward_scheme) if self._is_full else {"nav": self._core.nav}
+        # A NumPy float is a float, and libraries such as TorchRL read its dtype.
+        light = {"nav": np.float64(self._core.nav)}
+        info = full_info(self._core.info(), self.reward_scheme) | light if self._is_full else light
         if self._has_listing_changes:
             info["tradable"] = self._arrays()["listed"] != 0
         if self._holds_invalid:
