@@ -1,7 +1,8 @@
 """Create a named Minari dataset of a scripted policy, with a data card and held-out markets or bars.
 
-Needs `pip install "minari[create,hdf5]"`. The dataset `openoutcry/<market>/<policy>-v0` holds episodes of the split
-`train`. The key of an episode is its split and its seed: both determine its window, and in a scenario also the market.
+Needs `pip install "minari[create,hdf5]" pillow`. The dataset `openoutcry/<market>/<policy>-v0` holds episodes of the
+split `train`. The key of an episode is its split and its seed: both determine its window, and the split of a scenario
+its market.
 The script evaluates the policy on both splits. No bar of `train` is in `test`: a bundled market is cut at three
 quarters of its bars, and the splits of a scenario have different markets. Train on the dataset, and evaluate on `test`.
 
@@ -23,7 +24,6 @@ import numpy as np
 import openoutcry as oo
 
 LOOKBACK, SPLITS = 20, ("train", "test")
-CODE = "https://pypi.org/project/openoutcry/{version}, examples/offline_datasets.py"
 Policy = Callable[[np.ndarray, np.random.Generator, int], np.ndarray]
 
 
@@ -102,12 +102,13 @@ def create(options: argparse.Namespace) -> minari.MinariDataset:
         dataset_id=name,
         eval_env=environment(options.market, "test", options.bars).spec,
         algorithm_name=options.policy,
-        author="OpenOutcry",
-        author_email="see the package index",
-        code_permalink=CODE.format(version=oo.__version__),
+        author=options.author,
+        author_email=options.email,
+        code_permalink=f"openoutcry=={oo.__version__}: examples/offline_datasets.py",
         description="\n".join(f"{key}: {value}" for key, value in facts.items()),
         requirements=[f"openoutcry=={oo.__version__}"],
     )
+    env.close()
     dataset.storage.update_metadata({"card": facts})
     return dataset
 
@@ -118,6 +119,8 @@ def main() -> None:
     parser.add_argument("--policy", default="momentum", choices=POLICIES)
     parser.add_argument("--episodes", type=int, default=50, help="episodes of each split")
     parser.add_argument("--bars", type=int, default=252, help="bars of an episode")
+    parser.add_argument("--author", default="unknown", help="author in the data card")
+    parser.add_argument("--email", default="unknown", help="address of the author in the data card")
     parser.add_argument("--quick", action="store_true", help="a run of seconds to test that the script works")
     options = parser.parse_args()
     if options.quick:
@@ -128,8 +131,9 @@ def main() -> None:
     for split in SPLITS:
         env = environment(options.market, split, options.bars)
         navs, windows = collect(env, POLICIES[options.policy], options.episodes)
-        print(f"{split:5}  market {env.unwrapped.dataset.fingerprint[:12]}  {min(windows)[0]} to {max(w[1] for w in windows)}"
-              f"  mean return {navs.mean() - 1:+.2%} ± {navs.std(ddof=1) / len(navs) ** 0.5:.2%}")
+        print(f"{split:5}  market {env.unwrapped.dataset.fingerprint[:12]}", end="  ")
+        print(f"{min(first for first, _ in windows)} to {max(last for _, last in windows)}", end="  ")
+        print(f"mean return {navs.mean() - 1:+.2%} ± {navs.std(ddof=1) / len(navs) ** 0.5:.2%}")
 
 
 if __name__ == "__main__":

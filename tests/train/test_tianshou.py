@@ -77,4 +77,4 @@ def test_the_example_of_the_page_trains() -> None:
     names = run_example("Tianshou", 512)
     assert names["result"].train_step >= 1
     assert all(each.isfinite().all() for each in names["algorithm"].parameters())
-    assert len(names["collector"].buffer) >= 256
+    assert names["collector"].collect_step >= 512
