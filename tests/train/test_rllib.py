@@ -32,9 +32,8 @@ def cluster() -> Iterator[None]:
 def runner() -> Any:
     """Return an environment runner of RLlib with four lanes."""
     mode = gymnasium.VectorizeMode.VECTOR_ENTRY_POINT
-    config = PPOConfig().environment(
-        "openoutcry.gym:OpenOutcry/EcbFx-v1", env_config={"episode_bars": BARS, "info": "full"}
-    )
+    arguments = {"dataset": "ecb-fx", "episode_bars": BARS, "info": "full"}
+    config = PPOConfig().environment("openoutcry.gym:OpenOutcry/Market-v1", env_config=arguments)
     config = config.env_runners(num_env_runners=0, num_envs_per_env_runner=4, gym_env_vectorize_mode=mode)
     return SingleAgentEnvRunner(config=config.debugging(seed=3))
 

@@ -12,6 +12,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
+from train_page import run_example
 
 import openoutcry as oo
 from openoutcry.gym import OpenOutcryEnv
@@ -142,3 +143,9 @@ def test_ppo_trains_on_the_vector_environment(kind: str) -> None:
     assert any((a != b).any() for a, b in zip(before, after, strict=True))
     mean, _ = evaluate_policy(model, normed, n_eval_episodes=8, warn=False)
     assert np.isfinite(mean)
+
+
+def test_the_example_of_the_page_trains() -> None:
+    model = run_example("Stable-Baselines3", 512)["model"]
+    assert model.num_timesteps == 64 * 64
+    assert all(each.isfinite().all() for each in model.policy.parameters())
