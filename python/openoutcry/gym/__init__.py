@@ -1,9 +1,9 @@
 """Gymnasium environments. Importing this module registers the ids.
 
-`environment` is the scalar environment, `vector` the vector environment. `action_schemes`, `rewards`, `episode_markets`,
-`episodes`, `observed_columns`, `spaces`, `settings`, `step_info`, `rendering` and `buffers` are their parts. `sb3` and
-`puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`, `arguments`, `data`,
-`scenarios`, the native module and Gymnasium; a rendered frame imports `report` when drawn.
+`environment` is the scalar environment, `vector` the vector environment. `action_schemes`, `rewards`,
+`episode_markets`, `episodes`, `observed_columns`, `spaces`, `settings`, `step_info`, `rendering` and `buffers` are
+their parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`,
+`arguments`, `data`, `scenarios`, the native module and Gymnasium; a rendered frame imports `report` when drawn.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.lane_actions import hold_mask
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
-from openoutcry.gym.observed_columns import mask_of, observed_columns
+from openoutcry.gym.observed_columns import observed_columns
 from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import (
@@ -41,7 +41,7 @@ from openoutcry.gym.settings import (
     one_of,
     option_hint,
 )
-from openoutcry.gym.spaces import action_space, observation_of, observation_space
+from openoutcry.gym.spaces import observation_of, observation_space, space_of
 from openoutcry.gym.step_info import full_info, light_info
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
 
@@ -106,8 +106,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             `{"log": 1.0, "turnover-penalty": 0.001}`; or a function from `openoutcry.gym.rewards.StepFigures` to an
             array of one reward per lane. It shapes training, not scores.
         reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
-        action: `weights`; `parts`, numbers in [-1, 1] in units of NAV over n; `softmax`, `(n + 1,)` real numbers, cash
-            last; `discrete`, the index of a level, for one symbol; or `multi-discrete`, one per symbol.
+        action: `weights`; `parts`, numbers in [-1, 1] in units of NAV over n; `softmax`, `(n + 1,)` numbers in [-1, 1],
+            cash last; `discrete`, the index of a level, for one symbol; or `multi-discrete`, one per symbol.
         levels: Levels of discrete actions, in units of NAV over n, and at most one `hold`; None for short, flat and
             long, or flat and long if shorts are not allowed.
         no_trade_band: An order that changes a weight by less than this is a hold.
@@ -172,17 +172,14 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self._markets, market = markets, markets.datasets[0]
         self._reward = reward_scheme(reward, reward_parameter)
         self.__dict__ |= {"datasets": markets.datasets, "dataset": market, "reward_scheme": self._reward.name}
-        windows, shows_mask = (self._kind, lookback, history), mask_of(mask, self._kind, markets)
-        self._observed = observed_columns(markets.datasets, features, scale, windows, shows_mask)
+        self._observed = observed_columns(markets, features, scale, (self._kind, lookback, history, mask))
         self._adopt(*self._native(costs, limits, episodes))
         self._is_ready = not episodes.is_random
         self._navs: list[float] = []
-        n, n_bars = market.n_symbols, max(each.n_bars for each in markets.datasets)
-        self._scheme = action_scheme(action, levels, n, [limits])
-        self.action_space: spaces.Space[Any] = self._scheme.space if self._scheme else action_space(n, [limits])
-        self.observation_space: spaces.Space[Any] = observation_space(
-            self._kind, n, self._lookback, n_bars, self._observed
-        )
+        self._scheme = action_scheme(action, levels, market.n_symbols, [limits])
+        self.action_space: spaces.Space[Any] = space_of(self._scheme, market.n_symbols, [limits])
+        shape = market.n_symbols, lookback, markets.n_bars
+        self.observation_space: spaces.Space[Any] = observation_space(self._kind, *shape, self._observed)
 
     def _native(self, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
         """Return the native environment and stream of these settings, and the settings."""

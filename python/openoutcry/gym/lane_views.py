@@ -107,8 +107,8 @@ class LaneViews:
         if self.render_mode is None or self._navs is None:
             logger.warn("`render` needs a `render_mode`, and a `reset` before it")
             return None
-        n_bars = max(market.n_bars for market in self.datasets)
-        space = observation_space("dict", self.datasets[0].n_symbols, None, n_bars, self._observed)
+        shape = self.datasets[0].n_symbols, None, self._markets.n_bars
+        space = observation_space("dict", *shape, self._observed)
         bound, accounts, *_ = allocate_buffers("dict", self.num_envs, space)
         self._core.observe(bound)
         markets = (self.datasets, self._core.markets, self._core.bars)
