@@ -37,7 +37,7 @@ from openoutcry.gym.settings import (
     option_hint,
 )
 from openoutcry.gym.spaces import observation_of, observation_space, space_of
-from openoutcry.gym.step_info import full_info
+from openoutcry.gym.step_info import full_info, light_info
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
 
 Observation = Any  # a dict of arrays, or one array
@@ -388,7 +388,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         return observation
 
     def _info(self, is_invalid: bool) -> dict[str, Any]:
-        info = full_info(self._core.info(), self.reward_scheme) if self._is_full else {"nav": self._core.nav}
+        info = full_info(self._core.info(), self.reward_scheme) if self._is_full else light_info(self._core.nav)
         if self._markets.has_listing_changes:
             info["tradable"] = self._arrays()["listed"] != 0
         if self._holds_invalid:
