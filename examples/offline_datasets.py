@@ -85,6 +85,7 @@ def card(env: gymnasium.Env, options: argparse.Namespace) -> dict[str, Any]:
         "limits": repr(trading.limits),
         "reward": trading.reward_scheme,
         "split_key": f"split=train, seeds 0 to {options.episodes - 1}",
+        "bars": env.spec.kwargs["within"] or "all",
         "held_out": "split=test",
         "openoutcry_version": oo.__version__,
     }

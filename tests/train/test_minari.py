@@ -114,6 +114,7 @@ def test_the_script_creates_a_named_dataset_with_a_card_and_a_held_out_split(
     # No bar of the recorded market is in the held-out split.
     if market == "ecb-fx":
         last = max(episode.infos["date"][-1].decode() for episode in dataset.iterate_episodes())
+        assert card["bars"] == f":{test.spec.kwargs['within'][:-1]}"
         assert last < min(test.reset(seed=seed)[1]["date"] for seed in range(20))
     else:
         assert test.unwrapped.dataset.fingerprint != card["market_digest"]
