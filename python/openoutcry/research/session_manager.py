@@ -16,6 +16,7 @@ from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.records.file_lock import lock_file
+from openoutcry.research.acceptance_gates import EARLIER_GATES_VERSION
 from openoutcry.research.finalize import finalize_session
 from openoutcry.research.loop import ResearchLoop
 from openoutcry.research.proposal_requests import Proposer
@@ -178,7 +179,7 @@ class _PreparedSession:
 def _run_session(
     prepared: _PreparedSession, proposer: Proposer, workspace: Workspace, trial_store: TrialStore, journal: Journal
 ) -> Result:
-    spec, setup, builder = prepared.spec, prepared.setup, StrategyBuilder(prepared.spec.config)
+    spec, setup, builder = prepared.spec, prepared.setup, _builder_of(prepared.spec)
     is_kept = not (isinstance(trial_store, NullTrialStore) and journal.is_replaying)
     context = SessionContext(
         spec.session_id,
@@ -196,6 +197,10 @@ def _run_session(
     journal.record(SESSION_START, start)
     trial_store.anchor(SESSION_START, journal.head)
     return finalize_session(context, journal, ResearchLoop(context, journal), prepared.vault, start)
+
+
+def _builder_of(spec: SessionSpec) -> StrategyBuilder:
+    return StrategyBuilder(spec.config, earlier_gates=spec.gates_version <= EARLIER_GATES_VERSION)
 
 
 def _split_market(load: Load, config: ResearchConfig) -> tuple[HoldoutVault, ValidationSetup]:
