@@ -1,0 +1,248 @@
+"""Train PPO, SAC and DQN of Stable-Baselines3 on markets with a known edge, and evaluate them on unseen markets.
+
+Needs `pip install openoutcry[train]`. A recipe is an algorithm, an edge of `recipe_markets.py` and hyperparameters:
+
+    python examples/train_recipes.py ppo-momentum        # five seeds, in a minute
+    python examples/train_recipes.py all                 # every table and curve of docs/recipes.md
+
+Each seed trains on 256 markets of its own. The test is the Sharpe ratio on 64 other markets after costs, compared with
+a rule of one line that reads the same observation. Four choices make these recipes learn:
+
+1. `gamma=0`: a reward follows its action by one bar, so later rewards are noise.
+2. The mean-variance reward: without the penalty, the best action is always a bound, and unhedged risk is free.
+3. Inputs of order 1: daily returns are multiplied by 50.
+4. Actions that no limit cuts: at most 1 / n of NAV per symbol, and for PPO a small initial standard deviation.
+
+`martingale` is the control: there is nothing to learn. Results are added to `--results`; all seeds are fixed, so the
+same machine and versions give the same bits.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode
+from recipe_markets import (
+    BARS_PER_YEAR,
+    COSTS,
+    EDGES,
+    FREE,
+    N_TRAIN,
+    Array,
+    Edge,
+    interval,
+    lanes_of,
+    play,
+    sharpe,
+    test_markets,
+)
+from recipe_report import control_table, edge_table, picture
+from stable_baselines3 import DQN, PPO, SAC
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+
+import openoutcry as oo
+from openoutcry.sb3 import OpenOutcryVecEnv
+
+REWARD = {"simple": 100.0, "variance-penalty": 500.0}
+EPISODE_BARS = 253
+PPO_OPTIONS = {
+    "n_steps": 32,
+    "batch_size": 2048,
+    "n_epochs": 4,
+    "learning_rate": 1e-3,
+    "gamma": 0.0,
+    "gae_lambda": 0.0,
+    "clip_range": 0.2,
+    "ent_coef": 0.0,
+    "vf_coef": 0.5,
+    "max_grad_norm": 0.5,
+}
+# A target network matters only for later rewards.
+REPLAY = {
+    "batch_size": 1024,
+    "learning_rate": 1e-3,
+    "gamma": 0.0,
+    "tau": 1.0,
+    "target_update_interval": 1000,
+    "buffer_size": 500_000,
+    "learning_starts": 10_000,
+    "train_freq": 1,
+}
+SAC_OPTIONS = REPLAY | {"gradient_steps": 2, "ent_coef": 0.01}
+DQN_OPTIONS = REPLAY | {
+    "gradient_steps": 2,
+    "exploration_fraction": 0.5,
+    "exploration_initial_eps": 1.0,
+    "exploration_final_eps": 0.3,
+    "max_grad_norm": 10.0,
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An algorithm with its hyperparameters, the edge it learns, and environment steps over all lanes."""
+
+    algorithm: type[BaseAlgorithm]
+    edge: str
+    steps: int
+    options: dict[str, Any]
+    layers: tuple[int, ...] = (64, 64)
+    std: float | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.algorithm.__name__.lower()}-{self.edge}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of the environment that the algorithm needs."""
+        return {"action": "discrete"} if self.algorithm is DQN else {}
+
+    def model(self, env: OpenOutcryVecEnv, edge: Edge, seed: int) -> BaseAlgorithm:
+        policy: dict[str, Any] = {
+            "net_arch": list(self.layers),
+            "features_extractor_class": Scaled,
+            "features_extractor_kwargs": {"n_returns": edge.lookback * edge.n_symbols},
+        }
+        if self.std is not None:
+            policy["log_std_init"] = float(np.log(self.std))
+        return self.algorithm("MlpPolicy", env, policy_kwargs=policy, seed=seed, device="cpu", **self.options)
+
+
+class Scaled(BaseFeaturesExtractor):
+    """Multiplies the returns of a flat observation by 50, so that they are of order 1; features and weights are."""
+
+    def __init__(self, space: Box, n_returns: int) -> None:
+        super().__init__(space, space.shape[0])
+        factors = torch.ones(space.shape[0])
+        factors[:n_returns] = 50.0
+        self.register_buffer("factors", factors)
+
+    def forward(self, observation: torch.Tensor) -> torch.Tensor:
+        return observation * self.factors
+
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe(PPO, "momentum", 163_840, PPO_OPTIONS, std=0.35),
+        Recipe(PPO, "reversion", 327_680, PPO_OPTIONS, std=0.35),
+        Recipe(PPO, "lead-lag", 163_840, PPO_OPTIONS, std=0.2),
+        Recipe(PPO, "pairs", 327_680, PPO_OPTIONS, (32,), std=0.2),
+        Recipe(PPO, "martingale", 163_840, PPO_OPTIONS, std=0.35),
+        Recipe(SAC, "momentum", 76_800, SAC_OPTIONS),
+        Recipe(SAC, "reversion", 102_400, SAC_OPTIONS),
+        Recipe(SAC, "lead-lag", 102_400, SAC_OPTIONS),
+        Recipe(SAC, "pairs", 409_600, SAC_OPTIONS | {"gradient_steps": 1, "ent_coef": 0.005}, (32, 32)),
+        Recipe(SAC, "martingale", 76_800, SAC_OPTIONS),
+        Recipe(DQN, "momentum", 76_800, DQN_OPTIONS),
+        Recipe(DQN, "reversion", 102_400, DQN_OPTIONS),
+        Recipe(DQN, "martingale", 76_800, DQN_OPTIONS),
+    )
+}
+
+
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", nargs="+", choices=[*RECIPES, "all"], metavar="recipe", help=", ".join(RECIPES))
+    parser.add_argument("--seeds", type=int, default=5, help="number of training runs with different seeds")
+    parser.add_argument("--points", type=int, default=8, help="evaluations of a learning curve")
+    parser.add_argument("--results", type=Path, default=Path("recipes.json"), help="file to which results are added")
+    parser.add_argument("--picture", type=Path, default=Path("recipes.svg"), help="learning curves of all results")
+    parser.add_argument("--steps", type=int, help="environment steps of each seed instead of those of the recipe")
+    return parser.parse_args(words)
+
+
+def policy_of(model: BaseAlgorithm) -> Callable[[Array], Array]:
+    """Return the decisions of a trained model, without its noise."""
+    return lambda seen: model.predict(seen, deterministic=True)[0]
+
+
+def train(recipe: Recipe, seed: int, steps: int, points: int, evaluate: Callable[[BaseAlgorithm], float | None]) -> Any:
+    """Return a trained model, its learning curve and the CPU seconds of training.
+
+    The curve is `[steps, Sharpe ratio]` before training and after each of `points` equal parts. It selects nothing:
+    the result is always that of the last step.
+    """
+    edge = EDGES[recipe.edge]
+    markets = edge.markets(N_TRAIN, seed=N_TRAIN * seed)
+    episodes = {"window": "random", "episode_bars": EPISODE_BARS, "autoreset_mode": AutoresetMode.SAME_STEP}
+    env = OpenOutcryVecEnv(lanes_of(edge, markets, N_TRAIN, reward=REWARD, **episodes, **recipe.settings))
+    model = recipe.model(env, edge, seed)
+    curve, seconds = [[0, evaluate(model)]], 0.0
+    for part in range(points):
+        start = time.process_time()
+        model.learn(steps // points, reset_num_timesteps=part == 0)
+        seconds += time.process_time() - start
+        curve.append([model.num_timesteps, evaluate(model)])
+    env.close()
+    return model, curve, seconds
+
+
+def result_of(recipe: Recipe, given: argparse.Namespace) -> dict[str, Any]:
+    """Train all seeds of a recipe and return its result as JSON values."""
+    edge, steps = EDGES[recipe.edge], given.steps or recipe.steps
+    markets = test_markets(edge)
+    rule = sharpe(play(edge, markets, edge.rule))
+
+    def returns_of(model: BaseAlgorithm, costs: oo.CostModel = COSTS) -> Array:
+        return play(edge, markets, policy_of(model), costs=costs, **recipe.settings)
+
+    nets, gross, gains, curves, seconds = [], [], [], [], []
+    for seed in range(given.seeds):
+        model, curve, spent = train(recipe, seed, steps, given.points, lambda each: mean_of(sharpe(returns_of(each))))
+        free = returns_of(model, FREE)
+        nets.append(sharpe(returns_of(model)))
+        gross.append(sharpe(free))
+        gains.append(BARS_PER_YEAR * free.mean(axis=1))
+        curves.append(curve)
+        seconds.append(round(spent, 1))
+        print(f"{recipe.name} seed {seed}: Sharpe {nets[-1].mean():+.2f}, rule {rule.mean():+.2f}, {spent:.0f} s")
+    return {
+        "algorithm": recipe.algorithm.__name__,
+        "edge": edge.name,
+        "digest": edge.digest(),
+        "steps": steps,
+        "options": recipe.options | {"layers": recipe.layers, "std": recipe.std},
+        "rule": interval(rule[None]),
+        "sharpe": interval(np.stack(nets)),
+        "ratio": interval(np.stack(nets), rule),
+        "before_costs": interval(np.stack(gross)),
+        "gain": interval(np.stack(gains)),
+        "seeds": [mean_of(each) for each in nets],
+        "seconds": seconds,
+        "curves": curves,
+        "versions": {name: version(name) for name in ("torch", "stable-baselines3", "numpy")},
+    }
+
+
+def mean_of(ratios: Array) -> float | None:
+    """Return the mean to four digits, None if one is undefined."""
+    return round(float(ratios.mean()), 4) if np.isfinite(ratios).all() else None
+
+
+def main() -> None:
+    given = arguments()
+    # Networks this small are slower with several threads than with one.
+    torch.set_num_threads(1)
+    results = json.loads(given.results.read_text(encoding="utf-8")) if given.results.exists() else {}
+    for name in RECIPES if "all" in given.recipe else given.recipe:
+        results[name] = result_of(RECIPES[name], given)
+        ordered = {each: results[each] for each in RECIPES if each in results}
+        lines = ",\n".join(f"{json.dumps(each)}: {json.dumps(found)}" for each, found in ordered.items())
+        given.results.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    given.picture.write_text(picture(ordered), encoding="utf-8")
+    print(f"\n{edge_table(ordered)}\n\n{control_table(ordered)}\n\n{given.results}, {given.picture}")
+
+
+if __name__ == "__main__":
+    main()
