@@ -69,6 +69,7 @@ __all__ = [
     "decompress",
     "deflate",
     "drawdowns",
+    "episode_market",
     "expected_max",
     "field_tests",
     "fill_commitment",
@@ -335,13 +336,13 @@ class TradingEnv:
         lookback: int,
         seed: int,
         shaping: tuple[str | list[tuple[str, float]] | None, float, float] | None = None,
-        observed: tuple[list[str], tuple[str, int]] | None = None,
+        observed: tuple[list[str], list[str], tuple[str, int]] | None = None,
     ) -> TradingEnv:
         """Return an environment on an existing market.
 
         `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
-        terms with weights, or None for the simple return. `observed` has the names of observed columns, and their
-        scale with its number of bars.
+        terms with weights, or None for the simple return. `observed` has the names of observed columns, those of
+        windows, and the scale with its number of bars.
         """
 
     def reset(self) -> str:
@@ -398,7 +399,7 @@ class TradingEnv:
             closes: Shape `(n_symbols,)`, written: last closes, 0 for a symbol that is not listed.
             positions: Shape `(n_symbols,)`, written: signed shares.
             listed: Shape `(n_symbols,)`, written: 1 for a listed symbol.
-            history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
+            history: Shape `(lookback, n_symbols * n_columns)`, written: windows, oldest first, 0 before a listing.
             features: Shape `(n_symbols, n_features)`, written: observed columns with a value per symbol.
             market_features: Shape `(n_features,)`, written: observed columns of the market.
         """
@@ -496,13 +497,31 @@ class Batch:
         """
 
     def seed_lanes(self, seeds: list[int | None]) -> None:
-        """Start the stream of each seed, one per lane or None; the next reset begins its first episode."""
+        """Start the stream of each seed, one per lane, or None to continue.
+
+        The next reset begins its first episode.
+        """
 
     def save(self) -> bytes:
         """Return the accounts and episodes of all lanes as bytes."""
 
     def restore(self, saved: bytes) -> None:
         """Restore the lanes of `save` of a batch with the same markets."""
+
+    @property
+    def markets(self) -> list[int]:
+        """Index of the dataset of every lane."""
+
+    @property
+    def last_markets(self) -> list[int]:
+        """Index of the dataset of the previous episode of every lane."""
+
+    @property
+    def streams(self) -> list[tuple[int, int]]:
+        """Seed of every lane, and the index of its next episode."""
+
+    def set_next_markets(self, lanes: list[tuple[int, int]]) -> None:
+        """Set the datasets of the next episodes: pairs of a lane and the index of a dataset."""
 
     @property
     def records(self) -> dict[str, Any]:
@@ -1356,6 +1375,12 @@ def split_columns(text: str, delimiter: str, width: int) -> tuple[list[str], lis
 
 def most_cash_return(periods_per_year: float) -> float:
     """Return the largest return of cash in one bar, from the bars per year."""
+
+def episode_market(kind: str, split: str, seed: int, episode: int, n: int) -> int:
+    """Return the index of the dataset of an episode, among `n`.
+
+    `kind` is `cycle` or `random`; streams of different splits share no draw.
+    """
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window with optional start and end."""

@@ -143,7 +143,7 @@ def test_a_scale_is_mean_and_deviation_of_the_bars_so_far() -> None:
 
 def test_a_market_without_features_has_no_such_keys() -> None:
     plain = oo.OpenOutcryEnv(4, 60)
-    assert list(plain.observation_space.spaces) == ["cash", "closes", "listed", "positions"]
+    assert list(plain.observation_space.spaces) == ["cash", "closes", "positions"]
     without = oo.OpenOutcryEnv(dataset=market(), features=())
     assert "features" not in without.observation_space.spaces
 

@@ -1,8 +1,9 @@
 """Gymnasium environments. Importing this module registers the ids.
 
-`environment` is the scalar environment, `vector` the vector environment; `settings`, `step_info`, `spaces`, `episodes`,
-`rendering` and `buffers` are their parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`,
-`arguments`, `data`, `scenarios`, the native module and Gymnasium; a rendered frame imports `report` when drawn.
+`environment` is the scalar environment, `vector` the vector environment. `action_schemes`, `rewards`, `episode_markets`,
+`episodes`, `observed_columns`, `spaces`, `settings`, `step_info`, `rendering` and `buffers` are their parts. `sb3` and
+`puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `errors`, `arguments`, `data`,
+`scenarios`, the native module and Gymnasium; a rendered frame imports `report` when drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 __all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]
 
-gymnasium.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv")
+# An id keeps its observation: that of the first version has the mask.
+gymnasium.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv", kwargs={"mask": True})
 for _name, _market in (
     # A name, so that `dataset=` replaces the market.
     ("Synthetic-v2", {"dataset": SYNTHETIC}),

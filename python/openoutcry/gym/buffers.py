@@ -43,7 +43,13 @@ def allocate_buffers(kind: str, lanes: int, space: spaces.Space[Any], out: Any =
     elif kind == "cursor":
         bound = native.Buffers.cursor(out["cursor"], out["account"], results)
     else:
-        bound = native.Buffers.dict([out[name] for name in _PARTS], [out.get(name) for name in _OPTIONAL], results)
+        shape = out["closes"].shape
+        # The mask is written in any case.
+        parts = [out.get(name, np.empty(shape, np.int8)) for name in _PARTS]
+        optional = [out.get(name) for name in _OPTIONAL]
+        if optional[0] is not None:
+            optional[0] = optional[0].reshape(lanes, optional[0].shape[1], -1)
+        bound = native.Buffers.dict(parts, optional, results)
     return bound, out, *results
 
 

@@ -22,9 +22,12 @@ from openoutcry.arguments import (
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
+from openoutcry.gym.action_schemes import action_scheme
+from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
-from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, has_listing_changes, limits_of, market_of
-from openoutcry.gym.observed_columns import observed_columns
+from openoutcry.gym.lane_actions import hold_mask
+from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
+from openoutcry.gym.observed_columns import mask_of, observed_columns
 from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import (
@@ -40,11 +43,10 @@ from openoutcry.gym.settings import (
 )
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.gym.step_info import full_info
-from openoutcry.openoutcry_py import CostModel, Limits, State
+from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
 
-Observation = Any
-"""A dict of arrays, or one array where `observation="flat"`."""
-_Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any], int]
+Observation = Any  # a dict of arrays, or one array
+_Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any]]
 
 
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
@@ -52,13 +54,13 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
     An action is decided at a close, filled at the next open and rewarded at the next close.
 
-    Action: target weights, shape `(n,)`, float32, signed fractions of NAV.
+    Action: target weights, shape `(n,)`, float32, signed fractions of NAV, unless another `action` is given.
 
-    Observation `dict`, float64 except `listed`: `closes` `(n,)`, account currency, 0 for an unlisted symbol; `listed`
-    `(n,)`, int8; `positions` `(n,)`, shares; `cash` `(1,)`; with `lookback` also `history` `(lookback, n)`, oldest
-    first, 0 before the listing. `flat`, float32 `(lookback n + n + 1,)`: log returns bar by bar, oldest first, 0 for a
-    missing close; current weights; cash over NAV. `cursor`: the index of the bar, and `account` `(n + 1,)`, weights
-    and cash, for learners that look up the history themselves.
+    Observation `dict`, float64: `closes` `(n,)`, account currency, 0 for an unlisted symbol; `positions` `(n,)`,
+    shares; `cash` `(1,)`; in a market with listings or delistings `listed` `(n,)`, int8; with `lookback` also `history`
+    `(lookback, n)`, oldest first, 0 before the listing. `flat`, float32 `(lookback n + n + 1,)`: log returns bar by
+    bar, oldest first, 0 for a missing close; current weights; cash over NAV. `cursor`: the index of the bar, and
+    `account` `(n + 1,)`, weights and cash, for learners that look up the history themselves.
 
     Reward: simple return of NAV, at ruin less the gains so far, unless another `reward` is given. `terminated` is ruin
     or liquidation, `truncated` the end of the window.
@@ -80,6 +82,9 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             unless `n_days` is given), the path of a file or snapshot, a `Scenario`, a `ScenarioSpec` or the name of a
             tier or family; the last two are generated from `seed` and `split`. A file that needs options of the reader
             is `Dataset.from_csv(path, tz=...)`.
+        datasets: Rule that draws the market of each episode from the list `dataset`: `cycle`, `random`, or a function
+            from the seed of the stream and the number of the episode to an index. Markets with fewer symbols are
+            padded with symbols that are never listed.
         window: Bars or dates `[start, end)` of every episode, or `random` for a random window per episode.
         within: Range that random windows are drawn from; None for the range of `window=None`.
         episode_bars: Number of bars of a random window; None for 252.
@@ -88,6 +93,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         limits: Limits on actions; None for the defaults of `Limits`.
         observation: `dict`, `flat` or `cursor`.
         lookback: Number of bars of history; None for no history, or for 20 if `observation="flat"`.
+        history: Columns of the history of a dict observation, `(lookback, n, n_columns)`: `open`, `high`, `low`,
+            `close`, `volume` or features, on the share basis of the last bar; None for closes, `(lookback, n)`.
+        mask: Whether a dict observation has `listed`, and another one a column `listed` in every bar; None for a dict
+            of a market with listings or delistings, of drawn markets, and for padded markets.
         features: Observed columns: names of features of the market, or `open`, `high`, `low`, `close`, `volume`; None
             for all features of the market. A dict observation has those of symbols in `features`, `(n, n_features)`,
             and those of the market in `market_features`; a flat one has them in every bar, after the log returns.
@@ -97,6 +106,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             `{"log": 1.0, "turnover-penalty": 0.001}`; or a function from `openoutcry.gym.rewards.StepFigures` to an
             array of one reward per lane. It shapes training, not scores.
         reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
+        action: `weights`; `parts`, numbers in [-1, 1] in units of NAV over n; `softmax`, `(n + 1,)` real numbers, cash
+            last; `discrete`, the index of a level, for one symbol; or `multi-discrete`, one per symbol.
+        levels: Levels of discrete actions, in units of NAV over n, and at most one `hold`; None for short, flat and
+            long, or flat and long if shorts are not allowed.
         no_trade_band: An order that changes a weight by less than this is a hold.
         max_weight: Shorthand for `Limits(max_weight=...)`.
         allow_short: Shorthand for `Limits(allow_short=...)`.
@@ -110,7 +123,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
-    dataset = Setting[Dataset]("create another environment")
+    datasets = Setting[tuple[Dataset, ...]]("create another environment")
+    dataset = Setting[Dataset]("create another environment, or pass `datasets`, a rule that draws one per episode")
     costs = Setting[CostModel](option_hint("costs"))
     limits = Setting[Limits](option_hint("limits"))
     reward_scheme = Setting[str]("create another environment with `reward`")
@@ -121,7 +135,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         n_days: int = N_DAYS,
         seed: int = 7,
         *,
-        dataset: Market | None = None,
+        dataset: Market | Sequence[Market] | None = None,
+        datasets: Draw | None = None,
         window: Window | tuple[Edge, Edge] | str | None = None,
         within: Window | tuple[Edge, Edge] | str | None = None,
         episode_bars: int | None = None,
@@ -130,10 +145,14 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         limits: Limits | None = None,
         observation: str = "dict",
         lookback: int | None = None,
+        history: Sequence[str] | None = None,
+        mask: bool | None = None,
         features: Sequence[str] | None = None,
         scale: str = "none",
         reward: Reward = "simple",
         reward_parameter: float | None = None,
+        action: str = "weights",
+        levels: Sequence[float | str] | None = None,
         no_trade_band: float = 0.0,
         max_weight: float | None = None,
         allow_short: bool | None = None,
@@ -149,15 +168,18 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         costs, limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
         episodes = Episodes(window, within, episode_bars, split)
         self._seed, self._band = seed_of(seed), finite("no_trade_band", no_trade_band)
-        market = market_of(n_symbols, n_days, self._seed, dataset, split)
+        markets = episode_markets((n_symbols, n_days), self._seed, dataset, split, datasets, None)
+        self._markets, market = markets, markets.datasets[0]
         self._reward = reward_scheme(reward, reward_parameter)
-        self.__dict__ |= {"dataset": market, "reward_scheme": self._reward.name}
-        self._observed = observed_columns([market], features, scale)
+        self.__dict__ |= {"datasets": markets.datasets, "dataset": market, "reward_scheme": self._reward.name}
+        windows, shows_mask = (self._kind, lookback, history), mask_of(mask, self._kind, markets)
+        self._observed = observed_columns(markets.datasets, features, scale, windows, shows_mask)
         self._adopt(*self._native(costs, limits, episodes))
         self._is_ready = not episodes.is_random
         self._navs: list[float] = []
-        n, n_bars = market.n_symbols, market.n_bars
-        self.action_space: spaces.Box = action_space(n, [limits])  # type: ignore[assignment]
+        n, n_bars = market.n_symbols, max(each.n_bars for each in markets.datasets)
+        self._scheme = action_scheme(action, levels, n, [limits])
+        self.action_space: spaces.Space[Any] = self._scheme.space if self._scheme else action_space(n, [limits])
         self.observation_space: spaces.Space[Any] = observation_space(
             self._kind, n, self._lookback, n_bars, self._observed
         )
@@ -176,12 +198,23 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             observed=self._observed.native,
         )
         stream = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
-        return core, stream, {"costs": costs, "limits": limits, "_windows": episodes}, start
+        return core, stream, {"costs": costs, "limits": limits, "_windows": episodes}
 
-    def _adopt(self, core: native.TradingEnv, stream: native.Episodes, settings: dict[str, Any], start: int) -> None:
+    def _adopt(self, core: native.TradingEnv, stream: native.Episodes, settings: dict[str, Any]) -> None:
         self._core, self._stream = core, stream
         self.__dict__ |= settings
-        self._has_listing_changes = has_listing_changes(self.dataset, start)
+
+    def _move(self, market: Dataset, costs: CostModel, limits: Limits, windows: Episodes) -> None:
+        """Use a market and settings from the next episode on."""
+        before, place = self.dataset, self._stream.place
+        self.__dict__["dataset"] = market
+        try:
+            adopted = self._native(costs, limits, windows)
+        except OpenOutcryError:
+            self.__dict__["dataset"] = before
+            raise
+        self._adopt(*adopted)
+        self._stream.place = place
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -203,12 +236,14 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         if changes := checked_options(options):
             terms = costs_and_limits(*(changes.get(name, getattr(self, name)) for name in TERMS))
             windows: Episodes = self.__dict__["_windows"]
-            adopted = self._native(*terms, changed_episodes(windows, {k: changes[k] for k in WINDOWS if k in changes}))
-            adopted[1].place = self._stream.place
-            self._adopt(*adopted)
+            windows = changed_episodes(windows, {k: changes[k] for k in WINDOWS if k in changes})
+            self._move(self.dataset, *terms, windows)
         super().reset(seed=seed)
         if checked is not None or not self._is_seeded:
             self._stream.seed(secrets.randbits(64) if checked is None else checked)
+        market = self.datasets[self._markets.of_episode(*self._stream.place)]
+        if market is not self.dataset:
+            self._move(market, self.costs, self.limits, self.__dict__["_windows"])
         self._is_seeded = self._is_ready = True
         self._core.begin(*self._stream.next())
         self._navs = [self._core.nav]
@@ -230,18 +265,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             OpenOutcryError: an array has the wrong shape, a weight is not finite, or the episode is over; the state is
                 unchanged. Or the values of a reward function are invalid; the state is that after the step.
         """
-        for name, values in (("action", action), ("hold", hold)):
-            if not isinstance(values, np.ndarray):
-                check_row_names(name, values, self.dataset.symbols)
-        weights = unmasked_array("action", action)
-        if weights.dtype.kind not in "fiu" or weights.shape != self.action_space.shape:
-            wanted = f"an action must be numbers of shape {self.action_space.shape}"
-            raise refusal("weight_count", f"{wanted}; received {weights.dtype} {weights.shape}")
+        weights, mask = self._target(action, hold)
         if not self._is_ready:
             message = "a step needs a running episode; received a step before the first `reset`"
             raise refusal("episode_over", message)
-        # Widening float32 is exact: the weights equal those of the JSON interface.
-        weights, mask = weights.astype(np.float64), None if hold is None else _hold_mask(hold, weights)
         if is_invalid := self._holds_invalid and not np.isfinite(weights).all():
             weights, mask = np.zeros_like(weights), np.ones(weights.shape, dtype=np.bool_)
         reward = self._core.step_weights(weights, mask)
@@ -250,6 +277,42 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         if self.render_mode is not None:
             self._navs.append(self._core.nav)
         return self._observe(), reward, self._core.terminated, self._core.truncated, self._info(is_invalid)
+
+    def _target(self, action: Any, hold: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_] | None]:
+        """Return the target weights of an action, and the symbols to hold."""
+        n = self.dataset.n_symbols
+        if self._scheme is None:
+            if not isinstance(action, np.ndarray):
+                check_row_names("action", action, self.dataset.symbols)
+            given = unmasked_array("action", action)
+            if given.dtype.kind not in "fiu" or given.shape != (n,):
+                wanted = f"an action must be numbers of shape {(n,)}"
+                raise refusal("weight_count", f"{wanted}; received {given.dtype} {given.shape}")
+            # Widening float32 is exact: the weights equal those of the JSON interface.
+            weights, mask = given.astype(np.float64), None
+        else:
+            rows, masks = self._scheme.read(np.expand_dims(unmasked_array("action", action), 0), 1)
+            weights, mask = rows[0], None if masks is None else masks[0]
+        if hold is None:
+            return weights, mask
+        if not isinstance(hold, np.ndarray):
+            check_row_names("hold", hold, self.dataset.symbols)
+        held = hold_mask(hold, weights.shape)
+        return weights, held if mask is None else held | mask
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Return the valid choices of a discrete action, as MaskablePPO reads them.
+
+        Shape `(n * n_levels,)`. A symbol that cannot be traded has one valid level: `hold`, or the one nearest to 0.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the action is not discrete.
+        """
+        if self._scheme is None:
+            raise refusal("argument_invalid", "`action_masks` needs discrete actions; received weights")
+        listed: npt.NDArray[np.bool_] = self._arrays()["listed"][np.newaxis] != 0
+        masks: npt.NDArray[np.bool_] = self._scheme.masks(listed)[0]
+        return masks
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -286,14 +349,15 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__ |= saved
         state, place = self.__dict__.pop("_saved")
-        self._core, self._stream, *_ = self._native(self.costs, self.limits, saved["_windows"])
+        self._core, self._stream, _ = self._native(self.costs, self.limits, saved["_windows"])
         self._stream.place = place
         self._core.begin(*state.window)
         self._core.restore_state(state)
 
     def _observe(self) -> Observation:
         if self._kind == "dict":
-            return self._arrays()
+            arrays = self._arrays()
+            return arrays if self._observed.mask else {name: arrays[name] for name in arrays if name != "listed"}
         if self._kind == "flat":
             flat = np.empty(self.observation_space.shape or (), dtype=np.float32)
             self._core.observe_flat(flat)
@@ -311,31 +375,25 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             "cash": np.empty(1),
         }
         if self._lookback is not None:
-            observation["history"] = np.empty((self._lookback, n))
+            observation["history"] = np.empty(self._observed.window_shape(self._lookback, n))
         if names := self._observed.symbol_names:
             observation["features"] = np.empty((n, len(names)))
         if names := self._observed.market_names:
             observation["market_features"] = np.empty(len(names))
+        windows = observation.get("history")
         observation["cash"][0] = self._core.observe_into(
             observation["closes"],
             observation["positions"],
             observation["listed"],
-            *(observation.get(name) for name in ("history", "features", "market_features")),
+            None if windows is None else windows.reshape(len(windows), -1),
+            *(observation.get(name) for name in ("features", "market_features")),
         )
         return observation
 
     def _info(self, is_invalid: bool) -> dict[str, Any]:
         info = full_info(self._core.info(), self.reward_scheme) if self._is_full else {"nav": self._core.nav}
-        if self._has_listing_changes:
+        if self._markets.has_listing_changes:
             info["tradable"] = self._arrays()["listed"] != 0
         if self._holds_invalid:
             info["invalid_action"] = is_invalid
         return info
-
-
-def _hold_mask(hold: Any, weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    mask = unmasked_array("hold", hold)
-    if mask.shape != weights.shape or mask.dtype != np.bool_:
-        message = f"`hold` must be booleans of shape {weights.shape}; received {mask.dtype} {mask.shape}"
-        raise refusal("shape_mismatch", message)
-    return mask

@@ -1,4 +1,7 @@
-"""Actions of lanes that the native batch does not read directly: lists, integers, other layouts, invalid numbers."""
+"""Actions of lanes in forms that the native batch does not read.
+
+They are lists, integers, arrays with other layouts, and invalid numbers.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,21 @@ def readable(error: OpenOutcryError, actions: Any, hold: Any, shape: tuple[int, 
     return kept, None if mask is None else np.ascontiguousarray(mask)
 
 
+def hold_mask(hold: Any, shape: tuple[int, ...]) -> _Flags:
+    """Return the symbols to hold as an array of bool.
+
+    Raises:
+        OpenOutcryError: `shape_mismatch`: the array has another shape or type.
+    """
+    mask = unmasked_array("hold", hold)
+    if mask.shape != shape or mask.dtype != np.bool_:
+        message = f"`hold` must be booleans of shape {shape}; received {mask.dtype} {mask.shape}"
+        raise refusal("shape_mismatch", message)
+    return mask
+
+
 def with_holds(actions: npt.NDArray[Any], hold: _Flags | None) -> tuple[npt.NDArray[Any], _Flags, _Flags]:
-    """Return actions that hold the lanes with a NaN or an infinity, the holds, and these lanes."""
+    """Return actions that hold lanes with an invalid number, the holds, and the lanes."""
     invalid: _Flags = ~np.isfinite(actions).all(axis=1)
     rows = invalid[:, np.newaxis]
     weights = np.where(rows, actions.dtype.type(0), actions)
@@ -65,4 +81,4 @@ def _array(error: OpenOutcryError, values: Any, shape: tuple[int, int], kinds: s
     return array
 
 
-__all__ = ["lane_seeds", "readable", "with_holds"]
+__all__ = ["hold_mask", "lane_seeds", "readable", "with_holds"]

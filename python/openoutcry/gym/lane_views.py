@@ -7,11 +7,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import logger, spaces
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.gym.action_schemes import ActionScheme
+from openoutcry.gym.buffers import allocate_buffers
+from openoutcry.gym.episode_markets import EpisodeMarkets
+from openoutcry.gym.lane_actions import hold_mask
+from openoutcry.gym.observed_columns import ObservedColumns
+from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
 from openoutcry.gym.settings import Setting
+from openoutcry.gym.spaces import observation_space
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
@@ -20,7 +30,18 @@ class LaneViews:
     """Accounts and markets of the lanes of a batch."""
 
     datasets = Setting[tuple[Dataset, ...]]("create another environment")
+    num_envs: int
+    render_mode: str | None
+    render_lane: int
+    single_action_space: spaces.Space[Any]
+    single_observation_space: spaces.Space[Any]
+    autoreset_mode: AutoresetMode
     _core: native.Batch
+    _kind: str
+    _markets: EpisodeMarkets
+    _navs: NavHistory | None
+    _observed: ObservedColumns
+    _scheme: ActionScheme | None
     _shown: int
 
     @property
@@ -69,6 +90,60 @@ class LaneViews:
             message = "`histories` needs one dataset, as a cursor indexes one dataset"
             raise refusal("argument_invalid", f"{message}; received {len(self.datasets)} datasets")
         return np.asarray(self._histories[cursors])
+
+    @cached_property
+    def action_space(self) -> spaces.Space[Any]:
+        """Space of the actions of all lanes."""
+        # Created on first access: the bounds of a large batch take more memory than its observations.
+        return batch_space(self.single_action_space, self.num_envs)
+
+    @cached_property
+    def observation_space(self) -> spaces.Space[Any]:
+        """Space of the observations of all lanes."""
+        return batch_space(self.single_observation_space, self.num_envs)
+
+    def render(self) -> LaneFrames | None:
+        """Return one frame per lane, `render_lane` first, each drawn when accessed."""
+        if self.render_mode is None or self._navs is None:
+            logger.warn("`render` needs a `render_mode`, and a `reset` before it")
+            return None
+        n_bars = max(market.n_bars for market in self.datasets)
+        space = observation_space("dict", self.datasets[0].n_symbols, None, n_bars, self._observed)
+        bound, accounts, *_ = allocate_buffers("dict", self.num_envs, space)
+        self._core.observe(bound)
+        markets = (self.datasets, self._core.markets, self._core.bars)
+        return lane_frames(self.render_mode, self._navs, accounts, markets, self.render_lane)
+
+    def action_masks(self) -> _Flags:
+        """Return the valid choices of discrete actions, as MaskablePPO reads them.
+
+        Shape `(num_envs, n * n_levels)`. A symbol that cannot be traded has one valid level: `hold`, or the one
+        nearest to 0.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the action is not discrete.
+        """
+        if self._scheme is None:
+            raise refusal("argument_invalid", "`action_masks` needs discrete actions; received weights")
+        return self._scheme.masks(self._core.tradable)
+
+    def _set_next_markets(self, lanes: _Flags) -> None:
+        """Set the markets of the next episodes of lanes, if a function draws them."""
+        if self._markets.function is not None:
+            chosen, streams = np.flatnonzero(lanes).tolist(), self._core.streams
+            self._core.set_next_markets([(lane, self._markets.of_episode(*streams[lane])) for lane in chosen])
+
+    def __repr__(self) -> str:
+        names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))
+        shown = f"observation={self._kind!r}, autoreset_mode={self.autoreset_mode.name}"
+        return f"OpenOutcryVectorEnv({names}, num_envs={self.num_envs}, {shown})"
+
+    def _targets(self, scheme: ActionScheme, actions: Any, hold: Any) -> tuple[npt.NDArray[Any], _Flags | None]:
+        """Return target weights of actions, and the symbols to hold."""
+        weights, held = scheme.read(actions, self.num_envs)
+        if hold is None or held is None:
+            return weights, held if hold is None else hold
+        return weights, held | hold_mask(hold, weights.shape)
 
 
 __all__ = ["LaneViews"]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from openoutcry.arguments import is_bool
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.gym.episode_markets import EpisodeMarkets
 
 SCALES = ("none", "expanding", "window")
 SCALE_BARS = 252
 """Bars of `scale="window"`."""
+LISTED = "listed"
+"""Column of the mask in observations without names."""
 PRICES = ("open", "high", "low", "close", "volume")
 
 
@@ -23,29 +27,41 @@ class ObservedColumns:
         symbol_names: Columns with a value per symbol.
         market_names: Features of the market.
         scale: One of `SCALES`.
+        history: Columns of the windows of dict observations; empty for closes.
+        mask: Whether the listed symbols are shown.
     """
 
     symbol_names: tuple[str, ...]
     market_names: tuple[str, ...]
     scale: str
+    history: tuple[str, ...]
+    mask: bool
 
     @property
-    def native(self) -> tuple[list[str], tuple[str, int]]:
-        """Names and scale, as the engine reads them."""
-        return [*self.symbol_names, *self.market_names], (self.scale, SCALE_BARS)
+    def native(self) -> tuple[list[str], list[str], tuple[str, int]]:
+        """Names, names of windows, and scale, as the engine reads them."""
+        return [*self.symbol_names, *self.market_names], [*self.history], (self.scale, SCALE_BARS)
+
+    def window_shape(self, lookback: int, n_symbols: int) -> tuple[int, ...]:
+        """Return the shape of the windows of dict observations."""
+        return (lookback, n_symbols, len(self.history)) if self.history else (lookback, n_symbols)
 
     def bar_len(self, n_symbols: int) -> int:
         """Return the numbers per bar of a flat observation: returns, then columns."""
         return n_symbols * (1 + len(self.symbol_names)) + len(self.market_names)
 
 
-def observed_columns(datasets: Sequence[Dataset], features: Any, scale: Any) -> ObservedColumns:
+def observed_columns(
+    datasets: Sequence[Dataset], features: Any, scale: Any, windows: tuple[str, Any, Any], mask: bool
+) -> ObservedColumns:
     """Return the observed columns of markets.
 
     Args:
         datasets: Markets with the same columns.
         features: Names of features or of `PRICES`; None for all features of the markets.
         scale: One of `SCALES`.
+        windows: Kind of the observation, its `lookback` and its `history`.
+        mask: Whether the listed symbols are shown: in a dict by an array, else by a column.
 
     Raises:
         OpenOutcryError: a market lacks a column, a name is repeated, or the scale is unknown.
@@ -62,20 +78,59 @@ def observed_columns(datasets: Sequence[Dataset], features: Any, scale: Any) -> 
         message = f"`scale` must be none without `features`; received {scale!r}"
         raise refusal("argument_invalid", f"{message}; hint: Dataset.with_features, or features=('volume',)")
     symbol_names, market_names = (tuple(name for name in names if names[name] == of) for of in ("symbol", "market"))
-    return ObservedColumns(symbol_names, market_names, scale)
+    history = _history(datasets, *windows)
+    if mask and windows[0] != "dict" and LISTED not in symbol_names:
+        if any(LISTED in dataset.features for dataset in datasets):
+            message = f"a market with `mask` must have no feature named {LISTED}, the name of the mask"
+            raise refusal("argument_invalid", f"{message}; received one")
+        symbol_names += (LISTED,)
+    return ObservedColumns(symbol_names, market_names, scale, history, mask)
 
 
-def _scopes(dataset: Dataset, features: Any) -> dict[str, str]:
-    """Return the scope, `symbol` or `market`, of each named column."""
+def mask_of(mask: bool | None, kind: str, markets: EpisodeMarkets) -> bool:
+    """Return whether observations show the listed symbols.
+
+    By default a dict does where symbols may come and go, and every observation where a market is padded.
+    """
+    if mask is None:
+        return markets.is_padded or (markets.has_listing_changes and kind == "dict")
+    if not is_bool(mask):
+        raise refusal("argument_invalid", f"`mask` must be True, False or None; received {mask!r}")
+    return bool(mask)
+
+
+def _history(datasets: Sequence[Dataset], kind: str, lookback: Any, history: Any) -> tuple[str, ...]:
+    """Return the columns of windows; none for closes."""
+    if history is None:
+        return ()
+    if kind != "dict" or lookback is None:
+        message = "`history` needs observation='dict' and a `lookback`"
+        hint = "hint: `features` are shown in every bar of a flat observation"
+        raise refusal("argument_invalid", f"{message}; received {kind} and {lookback}; {hint}")
+    known = [
+        {name for name, scope in _scopes(dataset, None, PRICES).items() if scope == "symbol"} for dataset in datasets
+    ]
+    shared = [name for name in (*PRICES, *datasets[0].features) if all(name in names for names in known)]
+    return tuple(_names("history", history, shared))
+
+
+def _scopes(dataset: Dataset, features: Any, others: Sequence[str] = ()) -> dict[str, str]:
+    """Return the scope, `symbol` or `market`, of each named column; without names, of features and `others`."""
     known = {name: "market" if feature.values.ndim == 1 else "symbol" for name, feature in dataset.features.items()}
-    if features is None:
-        return known
-    known |= {name: "symbol" for name in PRICES if getattr(dataset, name) is not None}
-    if isinstance(features, str) or not isinstance(features, Sequence) or len({*features}) < len(features):
-        raise refusal("argument_invalid", f"`features` must be a list of different names; received {features!r}")
-    if unknown := [name for name in features if name not in known]:
-        raise refusal("argument_invalid", f"`features` must be among {', '.join(known)}; received {unknown[0]!r}")
-    return {name: known[name] for name in features}
+    shown = PRICES if features is not None else others
+    known |= {name: "symbol" for name in shown if getattr(dataset, name) is not None}
+    return known if features is None else {name: known[name] for name in _names("features", features, known)}
+
+
+def _names(argument: str, names: Any, known: Iterable[str]) -> Sequence[str]:
+    """Return different known names."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or len({*names}) < len(names) or not names:
+        if argument == "features" and isinstance(names, Sequence) and not names:
+            return ()
+        raise refusal("argument_invalid", f"`{argument}` must be a list of different names; received {names!r}")
+    if unknown := [name for name in names if name not in known]:
+        raise refusal("argument_invalid", f"`{argument}` must be among {', '.join(known)}; received {unknown[0]!r}")
+    return names
 
 
 __all__ = ["PRICES", "SCALES", "SCALE_BARS", "ObservedColumns", "observed_columns"]

@@ -92,7 +92,7 @@ def lane_frames(
     mode: str,
     history: NavHistory,
     accounts: dict[str, npt.NDArray[Any]],
-    markets: tuple[Sequence[Dataset], npt.NDArray[np.int64]],
+    markets: tuple[Sequence[Dataset], Sequence[int], npt.NDArray[np.int64]],
     first: int,
 ) -> LaneFrames:
     """Return the frames of all lanes at this step.
@@ -101,14 +101,14 @@ def lane_frames(
         mode: One of `MODES`.
         history: NAV of the lanes.
         accounts: `closes`, `positions` and `cash` of the lanes.
-        markets: Datasets, and the bar of each lane.
+        markets: Datasets, the index of that of each lane, and its bar.
         first: Lane of the first frame; the others follow in order.
     """
-    datasets, bars = markets
+    datasets, of_lane, bars = markets
     rows, starts = list(history.rows), history.starts.copy()
 
     def draw(lane: int) -> Any:
-        dataset = datasets[lane % len(datasets)]
+        dataset = datasets[of_lane[lane]]
         navs = [float(row[lane]) for row in rows[starts[lane] :]]
         account = {name: accounts[name][lane] for name in ("closes", "positions", "cash")}
         return frame_of(mode, navs, account, dataset.symbols, dataset.dates[bars[lane]])

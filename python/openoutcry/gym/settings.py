@@ -1,4 +1,4 @@
-"""Settings of an environment: attributes that the constructor fixes, and options of `reset`."""
+"""Settings of an environment: fixed attributes, and options of `reset`."""
 
 from __future__ import annotations
 

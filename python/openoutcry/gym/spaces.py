@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
-from openoutcry.gym.observed_columns import ObservedColumns
+from openoutcry.gym.observed_columns import PRICES, ObservedColumns
 from openoutcry.openoutcry_py import Limits
 
 OBSERVATIONS = ("dict", "flat", "cursor")
@@ -54,12 +54,15 @@ def observation_space(
         return spaces.Box(-high, high)
     boxes: dict[str, spaces.Space[Any]] = {
         "closes": spaces.Box(0.0, _F64, (n_symbols,), np.float64),
-        "listed": spaces.MultiBinary(n_symbols),
         "positions": spaces.Box(-_F64, _F64, (n_symbols,), np.float64),
         "cash": spaces.Box(-_F64, _F64, (1,), np.float64),
     }
+    if observed.mask:
+        boxes["listed"] = spaces.MultiBinary(n_symbols)
     if lookback is not None:
-        boxes["history"] = spaces.Box(0.0, _F64, (lookback, n_symbols), np.float64)
+        # Features may be negative, prices and volumes not.
+        low = 0.0 if set(observed.history) <= set(PRICES) else -_F64
+        boxes["history"] = spaces.Box(low, _F64, observed.window_shape(lookback, n_symbols), np.float64)
     if observed.symbol_names:
         boxes["features"] = spaces.Box(-_F64, _F64, (n_symbols, len(observed.symbol_names)), np.float64)
     if observed.market_names:

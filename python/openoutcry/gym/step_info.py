@@ -40,7 +40,9 @@ def full_info(told: Mapping[str, Any], scheme: str) -> dict[str, Any]:
 
 
 def masked(values: Mapping[str, Any], mask: _Flags) -> dict[str, Any]:
-    """Return values of lanes in the layout of Gymnasium: a key `k` has a mask `_k` of its lanes.
+    """Return values of lanes in the layout of Gymnasium.
+
+    A key `k` has a mask `_k` of its lanes.
 
     Values outside of the mask are 0 or None.
     """
@@ -65,7 +67,7 @@ class LaneInfos:
 
     Args:
         core: The batch.
-        datasets: Markets; lane i trades the (i mod length)-th.
+        datasets: Markets of the batch.
         scheme: Name of the reward scheme.
         is_full: Whether the batch keeps records, and info has them.
         shows_tradable: Whether info has the mask of tradable symbols.
@@ -100,19 +102,23 @@ class LaneInfos:
         return masked(self._entries(started, invalid), np.ones(started.shape, dtype=np.bool_))
 
     def final(self, ended: _Flags, invalid: _Flags | None) -> dict[str, Any]:
-        """Return the final info of episodes that have ended in this step, before the lanes were reset."""
+        """Return the final info of episodes that have ended in this step."""
         lanes = np.flatnonzero(ended).tolist()
-        navs, bars = np.zeros(ended.size), np.zeros(ended.size, dtype=np.int64)
+        navs, bars, markets = np.zeros(ended.size), np.zeros(ended.size, dtype=np.int64), self._core.last_markets
         for lane, (nav, bar) in zip(lanes, self._core.ended(lanes), strict=True):
             navs[lane], bars[lane] = nav, bar
         values: dict[str, Any] = {"nav": navs}
         if self._is_full:
-            values |= {"date": self._dates(bars), **self._core.records, "reward_scheme": self._schemes(ended.size)}
+            values |= {
+                "date": self._dates(bars, markets),
+                **self._core.records,
+                "reward_scheme": self._schemes(ended.size),
+            }
         if self._shows_tradable:
             n_symbols = self._datasets[0].n_symbols
             values["tradable"] = np.zeros((ended.size, n_symbols), dtype=np.bool_)
             for lane in lanes:
-                values["tradable"][lane] = listed_at(self._datasets[lane % len(self._datasets)], int(bars[lane]))
+                values["tradable"][lane] = listed_at(self._datasets[markets[lane]], int(bars[lane]))
         if self._shows_invalid:
             values["invalid_action"] = np.zeros(ended.shape, dtype=np.bool_) if invalid is None else invalid
         return masked(values, ended)
@@ -120,7 +126,7 @@ class LaneInfos:
     def _entries(self, started: _Flags, invalid: _Flags | None) -> dict[str, Any]:
         values: dict[str, Any] = {}
         if self._is_full:
-            values |= {"nav": self._core.nav, "date": self._dates(self._core.bars)}
+            values |= {"nav": self._core.nav, "date": self._dates(self._core.bars, self._core.markets)}
             values |= without(self._core.records, started)
             values["reward_scheme"] = self._schemes(started.size)
         if self._shows_tradable:
@@ -131,9 +137,9 @@ class LaneInfos:
             )
         return values
 
-    def _dates(self, bars: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        dates, n = np.empty(bars.size, dtype=object), len(self._datasets)
-        dates[:] = [self._datasets[lane % n].dates[bar] for lane, bar in enumerate(bars.tolist())]
+    def _dates(self, bars: npt.NDArray[np.int64], markets: Sequence[int]) -> npt.NDArray[Any]:
+        dates = np.empty(bars.size, dtype=object)
+        dates[:] = [self._datasets[market].dates[bar] for bar, market in zip(bars.tolist(), markets, strict=True)]
         return dates
 
     def _schemes(self, lanes: int) -> npt.NDArray[Any]:
@@ -141,7 +147,7 @@ class LaneInfos:
 
 
 def without(records: Mapping[str, Any], lanes: _Flags) -> dict[str, Any]:
-    """Return records with zeros for some lanes: a reset has no costs, gains and events."""
+    """Return records with zeros for the lanes of a reset, which has no costs."""
     found: dict[str, Any] = {}
     for name, value in records.items():
         found[name] = (
@@ -160,7 +166,7 @@ def listed_at(dataset: Dataset, bar: int) -> _Flags:
 
 
 def copied_observations(shown: Any, ended: _Flags) -> npt.NDArray[Any]:
-    """Return the final observations of ended episodes as objects, and None for other lanes."""
+    """Return final observations of ended episodes as objects; None for other lanes."""
     found = np.empty(ended.size, dtype=object)
     for lane in np.flatnonzero(ended).tolist():
         is_dict = isinstance(shown, dict)

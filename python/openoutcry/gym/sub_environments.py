@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.arguments import checked_integer, costs_and_limits, is_frame
-from openoutcry.data.dataset import Dataset
+from openoutcry.arguments import checked_integer, costs_and_limits
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite
-from openoutcry.gym.market_arguments import Market, limits_of, market_of
+from openoutcry.gym.market_arguments import limits_of
 from openoutcry.gym.settings import TERMS, WINDOWS, changed_episodes
 from openoutcry.openoutcry_py import CostModel, Limits
-
-
-def datasets_of(
-    sizes: tuple[int | Market, int], seed: int, dataset: Market | Sequence[Market] | None, split: str, num_envs: int
-) -> tuple[Dataset, ...]:
-    """Return the datasets of the lanes; lane i trades the (i mod length)-th."""
-    if isinstance(dataset, str) or not isinstance(dataset, Iterable) or is_frame(dataset):
-        return (market_of(*sizes, seed, dataset, split),)
-    markets = tuple(dataset)
-    if not 1 <= len(markets) <= num_envs:
-        message = f"`dataset` must be one market, or a sequence of 1 to `num_envs`={num_envs}"
-        raise refusal("argument_invalid", f"{message}; received {len(markets)}")
-    datasets = {id(market): market_of(*sizes, seed, market, split) for market in markets}
-    return tuple(datasets[id(market)] for market in markets)
 
 
 def lane_terms(
@@ -78,7 +63,7 @@ def changed_lanes(
     known: tuple[Sequence[CostModel], Sequence[Limits], Episodes],
     mask: npt.NDArray[np.bool_] | None,
 ) -> tuple[tuple[CostModel, ...], tuple[Limits, ...], Episodes]:
-    """Return costs and limits of the lanes, and their windows, after the options of a reset.
+    """Return costs, limits and windows of the lanes after the options of a reset.
 
     Args:
         options: Checked options; costs and limits are one value, or one per lane.

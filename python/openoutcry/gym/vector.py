@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import logger, spaces
 from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, is_integer, lookback_of, seed_of
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
+from openoutcry.gym.action_schemes import action_scheme
 from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
+from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes
 from openoutcry.gym.lane_actions import lane_seeds, readable, with_holds
 from openoutcry.gym.lane_views import LaneViews
-from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, has_listing_changes
-from openoutcry.gym.observed_columns import observed_columns
-from openoutcry.gym.rendering import MODES, LaneFrames, NavHistory, lane_frames, render_mode_of
+from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market
+from openoutcry.gym.observed_columns import mask_of, observed_columns
+from openoutcry.gym.rendering import MODES, NavHistory, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import INFOS, ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.gym.step_info import LaneInfos, copied_observations
-from openoutcry.gym.sub_environments import batch_settings, changed_lanes, datasets_of, lane_terms, mode_of, reset_mask
+from openoutcry.gym.sub_environments import batch_settings, changed_lanes, lane_terms, mode_of, reset_mask
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 
 Observation: TypeAlias = Any
@@ -45,7 +44,7 @@ _MODES = {
 _UNSAVED = {"_core", "_infos", "_last", "_final", "_buffer_sets", "_next_set", "_step", "_step_new", "_histories"}
 
 
-class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):
+class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):  # type: ignore[misc, override]
     """Many sub-environments, stepped together.
 
     Sub-environment i, called lane i, equals `OpenOutcryEnv` with the same arguments: after `reset(seed=s)` it returns,
@@ -69,8 +68,8 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         n_symbols: As in `OpenOutcryEnv`.
         n_days: As in `OpenOutcryEnv`.
         seed: As in `OpenOutcryEnv`.
-        dataset: One market for all lanes, or a sequence with equal numbers of symbols: lane i trades the
-            (i mod length)-th.
+        dataset: One market for all lanes, or a sequence: lane i trades the (i mod length)-th.
+        datasets: As in `OpenOutcryEnv`: the rule for the market of each episode of a lane.
         window: As in `OpenOutcryEnv`.
         within: As in `OpenOutcryEnv`.
         episode_bars: As in `OpenOutcryEnv`.
@@ -79,11 +78,15 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         limits: Limits for all lanes, or a sequence with one per lane.
         observation: As in `OpenOutcryEnv`.
         lookback: As in `OpenOutcryEnv`.
+        history: As in `OpenOutcryEnv`.
+        mask: As in `OpenOutcryEnv`.
         features: As in `OpenOutcryEnv`.
         scale: As in `OpenOutcryEnv`.
         reward: As in `OpenOutcryEnv`.
         reward_parameter: As in `OpenOutcryEnv`.
         no_trade_band: As in `OpenOutcryEnv`.
+        action: As in `OpenOutcryEnv`, with a leading axis `num_envs`.
+        levels: As in `OpenOutcryEnv`.
         copy: Whether every step returns new arrays. If False, steps write into two buffers in rotation, so that a
             result is valid until the step after the next. Flat observations are then read-only sliding views of longer
             rows: a step writes only the new values, for about twice the memory. A wrapper that writes into an
@@ -121,6 +124,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         seed: int = 7,
         *,
         dataset: Market | Sequence[Market] | None = None,
+        datasets: Draw | None = None,
         window: Window | tuple[Edge, Edge] | str | None = None,
         within: Window | tuple[Edge, Edge] | str | None = None,
         episode_bars: int | None = None,
@@ -129,10 +133,14 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         limits: Limits | Sequence[Limits] | None = None,
         observation: str = "dict",
         lookback: int | None = None,
+        history: Sequence[str] | None = None,
+        mask: bool | None = None,
         features: Sequence[str] | None = None,
         scale: str = "none",
         reward: Reward = "simple",
         reward_parameter: float | None = None,
+        action: str = "weights",
+        levels: Sequence[float | str] | None = None,
         no_trade_band: float = 0.0,
         copy: bool = True,
         threads: int = 1,
@@ -152,19 +160,23 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         self._shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
         self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
         episodes = Episodes(window, within, episode_bars, split)
-        markets = datasets_of((n_symbols, n_days), seed_of(seed), dataset, split, self.num_envs)
+        sizes = (n_symbols, n_days)
+        markets = episode_markets(sizes, seed_of(seed), dataset, split, datasets, self.num_envs)
         terms = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
         self._reward = reward_scheme(reward, reward_parameter)
-        self.__dict__ |= {"datasets": markets, "reward_scheme": self._reward.name}
-        self._observed = observed_columns(markets, features, scale)
+        self.__dict__ |= {"datasets": markets.datasets, "reward_scheme": self._reward.name}
+        self._markets, windows = markets, (self._kind, lookback, history)
+        shows_mask = mask_of(mask, self._kind, markets)
+        self._observed = observed_columns(markets.datasets, features, scale, windows, shows_mask)
         self._settings = batch_settings(no_trade_band, max_episode_steps, threads)
         self._settings |= {"seed": seed, "records": one_of("info", info, INFOS) == "full"}
+        self._scheme = action_scheme(action, levels, markets.datasets[0].n_symbols, list(dict.fromkeys(terms[1])))
         self._prepare(terms)
         self._adopt(self._batch(*terms, episodes), *terms, episodes)
 
     def _prepare(self, terms: tuple[tuple[CostModel, ...], tuple[Limits, ...]]) -> None:
-        """Add the settings of the batch that other settings determine, and create the spaces."""
+        """Add the settings that other settings determine, and create the spaces."""
         markets = self.datasets
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._settings |= {
@@ -174,14 +186,18 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
             "autoreset": _MODES[self.autoreset_mode],
             "lookback": self._shown,
             "features": self._observed.native[0],
-            "scale": self._observed.native[1],
+            "history": self._observed.native[1],
+            "scale": self._observed.native[2],
+            "mask": self._observed.mask,
+            "markets": (self._markets.kind, self._markets.split),
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
         if self._kind == "cursor" and len(markets) > 1:
             message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
             raise refusal("argument_invalid", f"{message}; received cursor and {len(markets)} datasets")
         n, n_bars = markets[0].n_symbols, max(market.n_bars for market in markets)
-        self.single_action_space = action_space(n, list(dict.fromkeys(terms[1])))
+        box = action_space(n, list(dict.fromkeys(terms[1])))
+        self.single_action_space = box if self._scheme is None else self._scheme.space
         self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded, self._invalid = False, cast("_Flags | None", None)
@@ -198,13 +214,13 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         """Use a batch with these settings."""
         self._core = core
         self.__dict__ |= {"costs": costs, "limits": limits, "_episodes": episodes}
-        starts = [episodes.on(dataset, self._shown)[0] for dataset in self.datasets]
         self._infos = LaneInfos(
             core, self.datasets, self.reward_scheme, is_full=self._settings["records"],
-            shows_tradable=any(map(has_listing_changes, self.datasets, starts)), shows_invalid=self._holds_invalid,
+            shows_tradable=self._markets.has_listing_changes, shows_invalid=self._holds_invalid,
         )  # fmt: skip
         # One test per step: all of these add to a step in Python.
-        self._has_extras = self._infos.has_entries or self._reward.function is not None or self.render_mode is not None
+        self._has_extras = self._infos.has_entries or self._reward.function is not None
+        self._has_extras |= self.render_mode is not None or self._markets.function is not None
         self._last: native.Buffers | None = None
         self._final: Observation = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
@@ -254,8 +270,14 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
             self._core.seed_lanes([(new if given is None else given) if of else None for given, new, of in chosen])
         elif first is None and not self._is_seeded:
             first = secrets.randbelow(most + 1)
+        if self._markets.function is not None:
+            if first is not None:
+                self._core.seed_lanes([first + i if of else None for i, of in enumerate(is_reset.tolist())])
+            self._set_next_markets(is_reset)
+            first = None
         self._core.reset(first, mask)
         self._is_seeded = True
+        self._set_next_markets(is_reset)
         self._step, self._step_new = self._core.step, self._core.step_new
         if self.render_mode is not None:
             if self._navs is None or mask is None:
@@ -269,7 +291,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         self._next_set = following
         return observation, info
 
-    def step(self, actions: npt.NDArray[Any], out: Observation = None, hold: _Flags | None = None) -> _Step:
+    def step(self, actions: Any, out: Observation = None, hold: _Flags | None = None) -> _Step:
         """Trade every lane to target weights and advance one bar.
 
         Args:
@@ -287,6 +309,8 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
                 over and autoreset is disabled; the state is unchanged. Or the values of a reward function are
                 invalid; the state is that after the step.
         """
+        if self._scheme is not None:
+            actions, hold = self._targets(self._scheme, actions, hold)
         try:
             if out is None and not self._copies:
                 buffers = self._buffer_sets[self._next_set]
@@ -313,49 +337,23 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         return observation, rewards, terminations, truncations, info
 
     def _step_read(self, error: OpenOutcryError, actions: Any, out: Any, hold: Any) -> _Step:
-        """Step again, with actions that the batch can read; raise `error` if there are none."""
+        """Step with actions that the batch can read; raise `error` if there are none."""
         if error.slug == "shape_mismatch":
             actions, hold = readable(error, actions, hold, (self.num_envs, self.datasets[0].n_symbols))
         elif error.slug == "weight_not_finite" and self._holds_invalid:
             actions, hold, self._invalid = with_holds(actions, hold)
         else:
             raise error
+        # These actions are target weights.
+        scheme, self._scheme = self._scheme, None
         try:
             return self.step(actions, out, hold)
         finally:
-            self._invalid = None
-
-    def render(self) -> LaneFrames | None:  # type: ignore[override]
-        """Return a sequence of one frame per lane, `render_lane` first; each is drawn when accessed."""
-        if self.render_mode is None or self._navs is None:
-            logger.warn("`render` needs a `render_mode`, and a `reset` before it")
-            return None
-        n_bars = max(market.n_bars for market in self.datasets)
-        space = observation_space("dict", self.datasets[0].n_symbols, None, n_bars, self._observed)
-        bound, accounts, *_ = allocate_buffers("dict", self.num_envs, space)
-        self._core.observe(bound)
-        markets = (self.datasets, self._core.bars)
-        return lane_frames(self.render_mode, self._navs, accounts, markets, self.render_lane)
+            self._invalid, self._scheme = None, scheme
 
     def close_extras(self, **kwargs: Any) -> None:
         """Make further steps raise `ClosedEnvironmentError`."""
         self._step = self._step_new = self._refuse
-
-    @cached_property
-    def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """Space of the actions of all lanes."""
-        # Created on first access: the bounds of a large batch take more memory than its observations.
-        return batch_space(self.single_action_space, self.num_envs)
-
-    @cached_property
-    def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """Space of the observations of all lanes."""
-        return batch_space(self.single_observation_space, self.num_envs)
-
-    def __repr__(self) -> str:
-        names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))
-        shown = f"observation={self._kind!r}, autoreset_mode={self.autoreset_mode.name}"
-        return f"OpenOutcryVectorEnv({names}, num_envs={self.num_envs}, {shown})"
 
     def __getstate__(self) -> dict[str, Any]:
         saved = {name: value for name, value in self.__dict__.items() if name not in _UNSAVED}
@@ -386,6 +384,8 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         started = ended if self._final is not None else reset if signals & 2 else np.zeros_like(ended)
         if self._navs is not None:
             self._navs.add(self._core.nav, started)
+        if signals & 3 and self._markets.function is not None:
+            self._set_next_markets(started)
         if self._infos.has_entries:
             info |= self._infos.after_step(started, self._invalid)
         if signals & 2:

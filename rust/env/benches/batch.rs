@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, Terms};
-use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, Window};
+use openoutcry::{CostModel, Dataset, EpisodeMarkets, EpisodeWindows, Limits, Reward, Window};
 
 /// The timed terms: fee and slippage, and every cost and limit.
 fn terms() -> [(&'static str, Terms); 2] {
@@ -24,6 +24,7 @@ fn batch(market: &Arc<Market>, n_lanes: usize, terms: Terms) -> Batch {
     let range = Window { start: 19, end: market.data().n_bars() };
     let settings = Settings {
         windows: vec![EpisodeWindows::Random { range, n_bars: 252, split: "train".to_owned() }],
+        episode_markets: EpisodeMarkets::Fixed,
         autoreset: Autoreset::SameStep,
         reward: Reward::Simple,
         lookback: 20,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms};
-use openoutcry::{Backtest, CostModel, Dataset, EpisodeWindows, Limits, Reward, TradingEnv, Window};
+use openoutcry::{Backtest, CostModel, Dataset, EpisodeMarkets, EpisodeWindows, Limits, Reward, TradingEnv, Window};
 
 const WINDOW: Window = Window { start: 19, end: 400 };
 
@@ -33,6 +33,7 @@ fn step_batch(data: Dataset, terms: Terms, n_lanes: usize, slides: bool, n_steps
     let market = Arc::new(Market::new(Arc::new(data)));
     let settings = Settings {
         windows: vec![EpisodeWindows::Fixed(WINDOW)],
+        episode_markets: EpisodeMarkets::Fixed,
         autoreset: Autoreset::SameStep,
         reward: Reward::Simple,
         lookback: 20,

@@ -38,7 +38,7 @@ pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
 pub use environment::env_state::State;
 pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
 pub use environment::trading_env::TradingEnv;
-pub use episode::episode_windows::{EpisodeStream, EpisodeWindows};
+pub use episode::episode_windows::{EpisodeMarkets, EpisodeStream, EpisodeWindows};
 pub use episode::reward::{Reward, Shaping};
 pub use episode::reward_state::{RewardState, StepFigures};
 pub use episode::reward_terms::RewardTerms;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms};
-use openoutcry::{Columns, CostModel, Dataset, EpisodeWindows, FillKey, Limits, Reward, Window};
+use openoutcry::{Columns, CostModel, Dataset, EpisodeMarkets, EpisodeWindows, FillKey, Limits, Reward, Window};
 use openoutcry_engine::{Book, Detail, Rules, Workspace, step_once};
 
 const N_LANES: usize = 8;
@@ -21,6 +21,7 @@ fn market(n_symbols: usize) -> Arc<Market> {
 fn batch(market: &Arc<Market>, lookback: usize) -> Batch {
     let settings = Settings {
         windows: vec![EpisodeWindows::Fixed(Window { start: 0, end: N_BARS })],
+        episode_markets: EpisodeMarkets::Fixed,
         autoreset: Autoreset::NextStep,
         reward: Reward::Simple,
         lookback,

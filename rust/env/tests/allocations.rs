@@ -10,7 +10,9 @@ use openoutcry::batch::{
     Autoreset, Batch, DictArrays, Market, ObservationArrays, ObservedNames, Outcome, Scale, Settings, SlidingArray,
     Terms,
 };
-use openoutcry::{CostModel, Dataset, EpisodeWindows, FeatureScope, Limits, Reward, RewardTerms, Window};
+use openoutcry::{
+    CostModel, Dataset, EpisodeMarkets, EpisodeWindows, FeatureScope, Limits, Reward, RewardTerms, Window,
+};
 
 struct Counting;
 
@@ -107,6 +109,7 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streaming_len):
     let reward_terms =
         RewardTerms::by_names(RewardTerms::NAMES.map(|name| (name, 1.0)), 0.1).expect("a sum of every term");
     let settings = Settings {
+        episode_markets: EpisodeMarkets::Fixed,
         windows: vec![EpisodeWindows::Random {
             range: Window { start: 10, end: market.data().n_bars() },
             n_bars: 30,
@@ -159,7 +162,7 @@ fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (us
 fn a_step_of_a_batch_takes_no_memory() {
     for (n_symbols, names) in [(4, vec![]), (12, vec![]), (4, vec!["volume".to_owned(), "open".to_owned()])] {
         let data = Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"));
-        let observed = ObservedNames { names, scale: Scale::Expanding };
+        let observed = ObservedNames { names, history: Vec::new(), scale: Scale::Expanding };
         let market = Arc::new(Market::observing(data, &observed).expect("columns of the market"));
         for kind in [Kind::Flat, Kind::Sliding, Kind::Dict, Kind::Cursor] {
             for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, BatchError, Market, ObservationArrays, Outcome, Settings, Terms};
 use openoutcry::{
-    CostModel, Dataset, EpisodeStream, EpisodeWindows, Limits, Reward, Shaping, StepError, TradingEnv, Window,
+    CostModel, Dataset, EpisodeStream, EpisodeMarkets, EpisodeWindows, Limits, Reward, Shaping, StepError, TradingEnv, Window,
 };
 
 fn random(start: usize, end: usize, n_bars: usize, split: &str) -> EpisodeWindows {
@@ -69,6 +69,7 @@ fn streams_of_splits_share_no_draw() {
 
 fn settings(windows: EpisodeWindows, autoreset: Autoreset) -> Settings {
     Settings {
+        episode_markets: EpisodeMarkets::Fixed,
         windows: vec![windows],
         autoreset,
         reward: Reward::DifferentialSharpe { rate: 0.05 },

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, Terms};
 use openoutcry::{
-    CostModel, Dataset, EpisodeStream, EpisodeWindows, Limits, Reward, RewardState, RewardTerms, Shaping, StepCosts,
-    Stepped, TradingEnv, Window,
+    CostModel, Dataset, EpisodeMarkets, EpisodeStream, EpisodeWindows, Limits, Reward, RewardState, RewardTerms,
+    Shaping, StepCosts, Stepped, TradingEnv, Window,
 };
 use proptest::prelude::*;
 
@@ -269,6 +269,7 @@ fn lanes(n_symbols: usize, autoreset: Autoreset, reward: Reward) -> (Arc<Dataset
     let data = Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"));
     let market = Arc::new(Market::new(Arc::clone(&data)));
     let settings = Settings {
+        episode_markets: EpisodeMarkets::Fixed,
         windows: vec![EpisodeWindows::Random {
             range: Window { start: 10, end: 200 },
             n_bars: 25,

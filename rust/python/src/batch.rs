@@ -55,7 +55,7 @@ impl Batch {
         options: Options,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
     ) -> PyResult<Self> {
-        let (shown, observed) = (options.shown(), observed_names(&options.features, &options.scale)?);
+        let (shown, observed) = (options.shown(), observed_names(&options.features, &options.history, &options.scale)?);
         let has_records = options.records;
         let settings = options.settings()?;
         let lanes: Vec<_> =
@@ -90,7 +90,9 @@ impl Batch {
         self.core.reset(seed, mask.as_deref()).map_err(to_py)
     }
 
-    /// Start the stream of each seed, one per lane or None; the next reset begins its first episode.
+    /// Start the stream of each seed, one per lane, or None to continue.
+    ///
+    /// The next reset begins its first episode.
     fn seed_lanes(&mut self, seeds: Vec<Option<u64>>) -> PyResult<()> {
         if seeds.len() != self.core.n_lanes() {
             let n_lanes = self.core.n_lanes();
@@ -109,6 +111,29 @@ impl Batch {
     fn restore(&mut self, saved: &[u8]) -> PyResult<()> {
         let message = "the saved lanes of a batch with the same markets are required; received others";
         if self.core.restore(saved) { Ok(()) } else { Err(raise("state_mismatch", message)) }
+    }
+
+    /// Index of the dataset of every lane.
+    #[getter]
+    fn markets(&self) -> Vec<usize> {
+        (0..self.core.n_lanes()).map(|lane| self.core.market_index(lane)).collect()
+    }
+
+    /// Index of the dataset of the previous episode of every lane.
+    #[getter]
+    fn last_markets(&self) -> Vec<usize> {
+        (0..self.core.n_lanes()).map(|lane| self.core.last_market(lane)).collect()
+    }
+
+    /// Seed of every lane, and the index of its next episode.
+    #[getter]
+    fn streams(&self) -> Vec<(u64, u64)> {
+        (0..self.core.n_lanes()).map(|lane| self.core.stream(lane)).collect()
+    }
+
+    /// Set the datasets of the next episodes: pairs of a lane and the index of a dataset.
+    fn set_next_markets(&mut self, lanes: Vec<(usize, usize)>) -> PyResult<()> {
+        self.core.set_next_markets(&lanes).map_err(to_py)
     }
 
     /// Costs, gains and events of the last step of every lane: arrays by name.
@@ -263,6 +288,7 @@ impl Batch {
             n_lanes: self.core.n_lanes(),
             n_symbols: self.core.n_symbols(),
             lookback,
+            n_history: market.n_history(),
             n_features: [FeatureScope::Symbol, FeatureScope::Market].map(|scope| market.n_columns(scope)),
             flat_len: market.flat_len(lookback),
         }

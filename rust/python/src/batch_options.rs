@@ -1,7 +1,7 @@
 //! Settings of a batch in Python.
 
 use openoutcry::batch::{Autoreset, ObservedNames, Scale, Settings};
-use openoutcry::{EpisodeWindows, Window};
+use openoutcry::{EpisodeMarkets, EpisodeWindows, Window};
 use pyo3::prelude::*;
 
 use crate::arguments::Text;
@@ -15,6 +15,9 @@ use crate::reward::{RewardArgument, reward_of};
 pub(crate) struct Options {
     /// Per market: start, end, bars of a random episode or none, and the split.
     windows: Vec<(usize, usize, Option<usize>, Text)>,
+    /// Market of each episode: `fixed`, `cycle`, `random` or `given`; and the split.
+    #[pyo3(default = ("fixed".into(), "train".into()))]
+    markets: (String, String),
     autoreset: Text,
     /// None for a reward of the caller.
     reward: Option<RewardArgument>,
@@ -28,7 +31,7 @@ pub(crate) struct Options {
     seed: u64,
     /// The kind of new observations: `flat`, `cursor`, `dict` or `history`.
     ///
-    /// `history` is a dict with history.
+    /// `history` is a dict with windows.
     #[pyo3(default = "flat".to_owned())]
     observation: String,
     /// Names of observed columns.
@@ -36,6 +39,12 @@ pub(crate) struct Options {
     pub(crate) features: Vec<Text>,
     #[pyo3(default = ("none".into(), 0))]
     pub(crate) scale: (String, usize),
+    /// Columns of the windows of dict observations; none for closes.
+    #[pyo3(default)]
+    pub(crate) history: Vec<Text>,
+    /// Whether dict observations show the listed symbols.
+    #[pyo3(default = true)]
+    mask: bool,
     /// Whether records of the steps are kept.
     #[pyo3(default)]
     pub(crate) records: bool,
@@ -44,7 +53,11 @@ pub(crate) struct Options {
 /// Returns the names of observed columns with their scale.
 ///
 /// The scale is `none`, `expanding`, or `window` with a number of bars.
-pub(crate) fn observed_names(names: &[Text], (scale, n_bars): &(String, usize)) -> PyResult<ObservedNames> {
+pub(crate) fn observed_names(
+    names: &[Text],
+    history: &[Text],
+    (scale, n_bars): &(String, usize),
+) -> PyResult<ObservedNames> {
     let scale = match scale.as_str() {
         "none" => Scale::None,
         "expanding" => Scale::Expanding,
@@ -54,7 +67,22 @@ pub(crate) fn observed_names(names: &[Text], (scale, n_bars): &(String, usize)) 
             return Err(raise("argument_invalid", &message));
         }
     };
-    Ok(ObservedNames { names: names.iter().map(|name| name.0.clone()).collect(), scale })
+    let [names, history] = [names, history].map(|names| names.iter().map(|name| name.0.clone()).collect());
+    Ok(ObservedNames { history, names, scale })
+}
+
+/// Returns the rule for the market of each episode by name.
+pub(crate) fn episode_markets((kind, split): (String, String)) -> PyResult<EpisodeMarkets> {
+    match kind.as_str() {
+        "fixed" => Ok(EpisodeMarkets::Fixed),
+        "cycle" => Ok(EpisodeMarkets::Cycle),
+        "random" => Ok(EpisodeMarkets::Random { split }),
+        "given" => Ok(EpisodeMarkets::Given),
+        other => {
+            let message = format!("`datasets` must be fixed, cycle, random or given; received {other}");
+            Err(raise("argument_invalid", &message))
+        }
+    }
 }
 
 /// Returns the distribution of episode windows.
@@ -67,8 +95,8 @@ impl Options {
     pub(crate) fn shown(&self) -> Shown {
         match self.observation.as_str() {
             "cursor" => Shown::Cursor,
-            "dict" => Shown::Dict { history: false },
-            "history" => Shown::Dict { history: true },
+            "dict" => Shown::Dict { history: false, mask: self.mask },
+            "history" => Shown::Dict { history: true, mask: self.mask },
             _ => Shown::Flat,
         }
     }
@@ -81,6 +109,7 @@ impl Options {
         };
         Ok(Settings {
             windows: self.windows.into_iter().map(|(start, end, n, split)| windows(start, end, n, split.0)).collect(),
+            episode_markets: episode_markets(self.markets)?,
             autoreset,
             reward: reward_of(self.reward.as_ref(), self.reward_parameter)?,
             lookback: self.lookback,

@@ -24,7 +24,8 @@ impl Buffers {
 
     /// Bind the arrays of dict observations and those of outcomes.
     ///
-    /// `arrays` is closes, listed, positions and cash; `optional` is history, features and features of the market.
+    /// `arrays` is closes, listed, positions and cash; `optional` is history, features and features of the market. The
+    /// columns of a history are in its last axis, symbol by symbol.
     #[staticmethod]
     fn dict(
         py: Python<'_>,
@@ -50,7 +51,17 @@ impl Buffers {
             features.as_ref().map(|features| borrowed(py, "features", features)).transpose()?,
             market_features.as_ref().map(|features| borrowed(py, "market_features", features)).transpose()?,
         );
-        let views = Views::Dict { closes, listed, positions, cash, history, features, market_features };
+        let views = Views::Dict {
+            closes,
+            listed,
+            positions,
+            cash,
+            history,
+            n_history: 0,
+            mask: true,
+            features,
+            market_features,
+        };
         Self::bound(py, views, &outcome)
     }
 

@@ -149,8 +149,8 @@ impl TradingEnv {
     /// Return an environment on an existing market.
     ///
     /// `shaping` is the reward of array steps, its parameter, and the no-trade band. The reward is a name, a list of
-    /// terms with weights, or None for the simple return. `observed` has the names of observed columns, and their
-    /// scale with its number of bars.
+    /// terms with weights, or None for the simple return. `observed` has the names of observed columns, those of
+    /// windows, and the scale with its number of bars.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None, observed=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only arguments of one environment")]
@@ -162,7 +162,7 @@ impl TradingEnv {
         #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
         shaping: Option<(Option<RewardArgument>, f64, f64)>,
-        observed: Option<(Vec<Text>, (String, usize))>,
+        observed: Option<(Vec<Text>, Vec<Text>, (String, usize))>,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
@@ -170,8 +170,9 @@ impl TradingEnv {
         if let Some((reward, parameter, no_trade_band)) = shaping {
             env.core = env.core.with_shaping(Shaping { reward: reward_of(reward.as_ref(), parameter)?, no_trade_band });
         }
-        if let Some((names, scale)) = observed {
-            let market = Market::observing(Arc::clone(&dataset.0), &observed_names(&names, &scale)?).map_err(to_py)?;
+        if let Some((names, history, scale)) = observed {
+            let market =
+                Market::observing(Arc::clone(&dataset.0), &observed_names(&names, &history, &scale)?).map_err(to_py)?;
             env.market = OnceLock::from(market);
         }
         Ok(env)
@@ -269,7 +270,7 @@ impl TradingEnv {
     ///     closes: Shape `(n_symbols,)`, written: last closes, 0 for a symbol that is not listed.
     ///     positions: Shape `(n_symbols,)`, written: signed shares.
     ///     listed: Shape `(n_symbols,)`, written: 1 for a listed symbol.
-    ///     history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
+    ///     history: Shape `(lookback, n_symbols * n_columns)`, written: windows, oldest first, 0 before a listing.
     ///     features: Shape `(n_symbols, n_features)`, written: observed columns with a value per symbol.
     ///     market_features: Shape `(n_features,)`, written: observed columns of the market.
     #[pyo3(signature = (closes, positions, listed, history=None, features=None, market_features=None))]
@@ -300,8 +301,9 @@ impl TradingEnv {
             return Ok(cash[0]);
         };
         let mut rows = history.as_array_mut();
-        if rows.ncols() != n {
-            let message = format!("`history` must have shape (lookback, {n}); received {:?}", rows.dim());
+        let width = market.window_len(1);
+        if rows.ncols() != width {
+            let message = format!("`history` must have shape (lookback, {width}); received {:?}", rows.dim());
             return Err(raise("shape_mismatch", &message));
         }
         let mut cells = vec![0.0; rows.len()];

@@ -2,8 +2,8 @@ use openoutcry::{EpisodeStream, EpisodeWindows, Window};
 use pyo3::prelude::*;
 
 use crate::arguments::{self, Text};
-use crate::batch_options::windows;
-use crate::error::to_py;
+use crate::batch_options::{episode_markets, windows};
+use crate::error::{raise, to_py};
 
 /// The windows of a stream of episodes.
 ///
@@ -45,6 +45,16 @@ impl Episodes {
         let Window { start, end } = self.stream.next(&self.windows);
         (start, end)
     }
+}
+
+/// Return the index of the dataset of an episode, among `n`.
+///
+/// `kind` is `cycle` or `random`; streams of different splits share no draw.
+#[pyfunction]
+pub(crate) fn episode_market(kind: String, split: String, seed: u64, episode: u64, n: usize) -> PyResult<usize> {
+    let drawn = (n > 0).then(|| episode_markets((kind, split)).map(|kind| kind.draw(seed, episode, n))).transpose()?;
+    let message = "an episode needs a rule that draws from at least one dataset; received another";
+    drawn.flatten().ok_or_else(|| raise("argument_invalid", message))
 }
 
 /// Return the bars of a window with optional start and end.

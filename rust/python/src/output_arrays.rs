@@ -16,7 +16,12 @@ use crate::error::raise;
 #[derive(Clone, Copy)]
 pub(crate) enum Shown {
     Flat,
-    Dict { history: bool },
+    Dict {
+        /// Whether there are windows.
+        history: bool,
+        /// Whether the listed symbols are shown.
+        mask: bool,
+    },
     Cursor,
 }
 
@@ -26,6 +31,8 @@ pub(crate) struct Sizes {
     pub(crate) n_lanes: usize,
     pub(crate) n_symbols: usize,
     pub(crate) lookback: usize,
+    /// Columns of the windows; 0 for closes without an axis of columns.
+    pub(crate) n_history: usize,
     /// Features of a symbol, and of the market.
     pub(crate) n_features: [usize; 2],
     pub(crate) flat_len: usize,
@@ -44,7 +51,11 @@ pub(crate) enum Views {
         listed: Py<PyArray<i8, Ix2>>,
         positions: Py<PyArray<f64, Ix2>>,
         cash: Py<PyArray<f64, Ix2>>,
+        /// The last axis has symbols, and columns of each.
         history: Option<Py<PyArray<f64, Ix3>>>,
+        /// Columns per symbol of `history`; 0 if they are no axis of their own.
+        n_history: usize,
+        mask: bool,
         features: Option<Py<PyArray<f64, Ix3>>>,
         market_features: Option<Py<PyArray<f64, Ix2>>>,
     },
@@ -100,20 +111,31 @@ fn fresh<T: Element, D: Dimension>(
     unsafe { PyArray::new(py, dims, false) }.unbind()
 }
 
+/// Returns windows with an axis of columns, or as they are for none.
+fn by_column<'py>(history: &Bound<'py, PyArray<f64, Ix3>>, n_columns: usize) -> PyResult<Bound<'py, PyAny>> {
+    if n_columns == 0 {
+        return Ok(history.clone().into_any());
+    }
+    let shape = history.dims();
+    Ok(history.reshape([shape[0], shape[1], shape[2] / n_columns, n_columns])?.into_any())
+}
+
 impl Views {
     /// Returns new arrays.
     pub(crate) fn fresh(py: Python<'_>, shown: Shown, sizes: Sizes) -> Self {
-        let Sizes { n_lanes, n_symbols, lookback, n_features: [of_symbol, of_market], flat_len } = sizes;
+        let Sizes { n_lanes, n_symbols, lookback, n_history, n_features: [of_symbol, of_market], flat_len } = sizes;
         let cells = [n_lanes, n_symbols];
         match shown {
             Shown::Flat => Self::Flat(fresh(py, [n_lanes, flat_len])),
             Shown::Cursor => Self::Cursor { bars: fresh(py, [n_lanes]), account: fresh(py, [n_lanes, n_symbols + 1]) },
-            Shown::Dict { history } => Self::Dict {
+            Shown::Dict { history, mask } => Self::Dict {
                 closes: fresh(py, cells),
                 listed: fresh(py, cells),
                 positions: fresh(py, cells),
                 cash: fresh(py, [n_lanes, 1]),
-                history: history.then(|| fresh(py, [n_lanes, lookback, n_symbols])),
+                history: history.then(|| fresh(py, [n_lanes, lookback, n_symbols * n_history.max(1)])),
+                n_history,
+                mask,
                 features: (of_symbol > 0).then(|| fresh(py, [n_lanes, n_symbols, of_symbol])),
                 market_features: (of_market > 0).then(|| fresh(py, [n_lanes, of_market])),
             },
@@ -142,16 +164,18 @@ impl Views {
                 found.set_item(intern!(py, "account"), account)?;
                 found.set_item(intern!(py, "cursor"), bars)?;
             }
-            Self::Dict { closes, listed, positions, cash, history, features, market_features } => {
+            Self::Dict { closes, listed, positions, cash, history, features, market_features, n_history, mask } => {
                 found.set_item(intern!(py, "cash"), cash)?;
                 found.set_item(intern!(py, "closes"), closes)?;
                 if let Some(features) = features {
                     found.set_item(intern!(py, "features"), features)?;
                 }
                 if let Some(history) = history {
-                    found.set_item(intern!(py, "history"), history)?;
+                    found.set_item(intern!(py, "history"), by_column(history.bind(py), *n_history)?)?;
                 }
-                found.set_item(intern!(py, "listed"), listed)?;
+                if *mask {
+                    found.set_item(intern!(py, "listed"), listed)?;
+                }
                 if let Some(features) = market_features {
                     found.set_item(intern!(py, "market_features"), features)?;
                 }
@@ -179,7 +203,7 @@ impl Views {
                 bars: elements(bars.bind(py))?,
                 account: elements(account.bind(py))?,
             }),
-            Self::Dict { closes, listed, positions, cash, history, features, market_features } => {
+            Self::Dict { closes, listed, positions, cash, history, features, market_features, .. } => {
                 let history = history.as_ref().map(|history| history.bind(py));
                 let features = features.as_ref().map(|features| features.bind(py));
                 let market_features = market_features.as_ref().map(|features| features.bind(py));

@@ -5,7 +5,9 @@ use openoutcry::{StepCosts, StepRecord};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Returns records as arrays by name: `costs` and `events` and `limits` are dicts of arrays.
+/// Returns records as arrays by name.
+///
+/// `costs`, `events` and `limits` are dicts of arrays.
 pub(crate) fn record_arrays<'py>(py: Python<'py>, records: &[StepRecord]) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     if records.is_empty() {

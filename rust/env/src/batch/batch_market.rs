@@ -3,6 +3,7 @@ use std::sync::{Arc, OnceLock};
 use openoutcry_engine::{AccountView, Dataset, FeatureScope};
 
 use crate::batch::batch_settings::BatchError;
+use crate::batch::history_columns::HistoryColumn;
 use crate::batch::observed_columns::{ObservedColumn, ObservedNames};
 
 /// A market of a batch: its dataset, log returns and observed columns.
@@ -10,6 +11,8 @@ use crate::batch::observed_columns::{ObservedColumn, ObservedNames};
 pub struct Market {
     data: Arc<Dataset>,
     columns: Vec<ObservedColumn>,
+    /// Columns of the windows of dictionary observations; none for closes.
+    history: Vec<HistoryColumn>,
     bar_len: usize,
     /// Created when they are needed: dict observations do without.
     bars: OnceLock<Vec<f32>>,
@@ -19,7 +22,7 @@ impl Market {
     /// Returns the market of a dataset, without features.
     #[must_use]
     pub fn new(data: Arc<Dataset>) -> Self {
-        Self::with_columns(data, Vec::new())
+        Self::with_columns(data, Vec::new(), Vec::new())
     }
 
     /// Returns the market of a dataset, with observed columns.
@@ -28,22 +31,24 @@ impl Market {
     ///
     /// Returns an error if the dataset has no column of a name.
     pub fn observing(data: Arc<Dataset>, observed: &ObservedNames) -> Result<Self, BatchError> {
+        let unknown = |name: &'static str, value: &String| BatchError::Setting {
+            name,
+            range: "names of features or columns of the dataset",
+            value: value.clone(),
+        };
         let column = |name: &String| {
-            let found = ObservedColumn::by_name(&data, name, observed.scale);
-            found.ok_or_else(|| BatchError::Setting {
-                name: "features",
-                range: "names of features or columns of the dataset",
-                value: name.clone(),
-            })
+            ObservedColumn::by_name(&data, name, observed.scale).ok_or_else(|| unknown("features", name))
         };
         let columns = observed.names.iter().map(column).collect::<Result<_, _>>()?;
-        Ok(Self::with_columns(data, columns))
+        let column = |name: &String| HistoryColumn::by_name(&data, name).ok_or_else(|| unknown("history", name));
+        let history = observed.history.iter().map(column).collect::<Result<_, _>>()?;
+        Ok(Self::with_columns(data, columns, history))
     }
 
-    fn with_columns(data: Arc<Dataset>, columns: Vec<ObservedColumn>) -> Self {
+    fn with_columns(data: Arc<Dataset>, columns: Vec<ObservedColumn>, history: Vec<HistoryColumn>) -> Self {
         let n_bars = data.n_bars();
         let bar_len = data.n_symbols() + columns.iter().map(|column| column.values.len() / n_bars).sum::<usize>();
-        Self { data, columns, bar_len, bars: OnceLock::new() }
+        Self { data, columns, history, bar_len, bars: OnceLock::new() }
     }
 
     /// Returns the rows of all bars.
@@ -116,6 +121,28 @@ impl Market {
     #[must_use]
     pub fn n_columns(&self, scope: FeatureScope) -> usize {
         self.columns(scope).count()
+    }
+
+    /// Returns the number of columns of the windows of dictionary observations; 0 for closes.
+    #[must_use]
+    pub fn n_history(&self) -> usize {
+        self.history.len()
+    }
+
+    /// Returns the length of the window of a dictionary observation.
+    #[must_use]
+    pub fn window_len(&self, lookback: usize) -> usize {
+        lookback * self.data.n_symbols() * self.history.len().max(1)
+    }
+
+    /// Writes the windows of a dictionary observation, `(lookback, n_symbols, n_history)`.
+    pub(crate) fn write_history(&self, bar: usize, lookback: usize, rows: &mut [f64]) {
+        if self.history.is_empty() {
+            self.data.as_of(bar).history_rows(lookback, rows);
+        }
+        for (place, column) in self.history.iter().enumerate() {
+            column.write(&self.data, bar, lookback, (&mut rows[place..], self.history.len()));
+        }
     }
 
     /// Returns the numbers of columns of a symbol, and of the market.

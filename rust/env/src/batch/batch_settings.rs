@@ -1,7 +1,7 @@
 use openoutcry_engine::{ConfigError, CostModel, Limits, StepError};
 use thiserror::Error;
 
-use crate::episode::episode_windows::EpisodeWindows;
+use crate::episode::episode_windows::{EpisodeMarkets, EpisodeWindows};
 use crate::episode::reward::Reward;
 
 /// The most threads of a batch.
@@ -33,6 +33,8 @@ pub struct Terms {
 pub struct Settings {
     /// Windows of episodes, one entry per market.
     pub windows: Vec<EpisodeWindows>,
+    /// Market of each episode.
+    pub episode_markets: EpisodeMarkets,
     /// Autoreset mode.
     pub autoreset: Autoreset,
     /// Reward scheme.

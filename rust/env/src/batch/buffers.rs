@@ -34,7 +34,9 @@ pub struct DictArrays<'a> {
     pub positions: &'a mut [f64],
     /// Cash by lane.
     pub cash: &'a mut [f64],
-    /// Closes by lane, bar and symbol, oldest first, 0 before a listing; or empty.
+    /// Closes or other columns by lane, bar, symbol and column; or empty.
+    ///
+    /// Oldest first, and 0 before a listing.
     pub history: &'a mut [f64],
     /// Features by lane, symbol and feature; or empty.
     ///
@@ -181,15 +183,18 @@ impl<'a> ObservationArrays<'a> {
             Self::Cursor { bars, account } => {
                 first_wrong_length([("cursor", bars.len(), n_lanes), ("account", account.len(), cells + n_lanes)])
             }
-            Self::Dict(arrays) => first_wrong_length([
-                ("closes", arrays.closes.len(), cells),
-                ("listed", arrays.listed.len(), cells),
-                ("positions", arrays.positions.len(), cells),
-                ("cash", arrays.cash.len(), n_lanes),
-                ("history", arrays.history.len(), if arrays.history.is_empty() { 0 } else { cells * lookback }),
-                ("features", arrays.features.len(), cells * market.n_columns(FeatureScope::Symbol)),
-                ("market_features", arrays.market_features.len(), n_lanes * market.n_columns(FeatureScope::Market)),
-            ]),
+            Self::Dict(arrays) => {
+                let history = if arrays.history.is_empty() { 0 } else { n_lanes * market.window_len(lookback) };
+                first_wrong_length([
+                    ("closes", arrays.closes.len(), cells),
+                    ("listed", arrays.listed.len(), cells),
+                    ("positions", arrays.positions.len(), cells),
+                    ("cash", arrays.cash.len(), n_lanes),
+                    ("history", arrays.history.len(), history),
+                    ("features", arrays.features.len(), cells * market.n_columns(FeatureScope::Symbol)),
+                    ("market_features", arrays.market_features.len(), n_lanes * market.n_columns(FeatureScope::Market)),
+                ])
+            }
         }
     }
 }
@@ -227,8 +232,8 @@ impl<'a> DictArrays<'a> {
         }
         self.cash[i] = held.cash();
         if !self.history.is_empty() {
-            let len = lookback * n_symbols;
-            as_of.history_rows(lookback, &mut self.history[i * len..(i + 1) * len]);
+            let len = market.window_len(lookback);
+            market.write_history(held.bar(), lookback, &mut self.history[i * len..(i + 1) * len]);
         }
         let n_features = market.n_columns(FeatureScope::Symbol);
         let features = &mut self.features[i * n_symbols * n_features..][..n_symbols * n_features];

@@ -16,6 +16,7 @@ use crate::batch::streaming_observations::StreamingObservations;
 use crate::batch::thread_pool::ThreadPool;
 use crate::batch::thread_share::ThreadShare;
 use crate::batch::thread_workspace::ThreadWorkspace;
+use crate::episode::episode_windows::EpisodeMarkets;
 use crate::episode::reward::Reward;
 use crate::episode::reward_state::StepFigures;
 use crate::episode::step_record::StepRecord;
@@ -34,7 +35,7 @@ pub struct Batch {
     /// Unique in the process.
     id: u64,
     pub(super) markets: Vec<Arc<Market>>,
-    rules: Vec<Rules>,
+    pub(super) rules: Vec<Rules>,
     settings: Settings,
     pub(super) groups: Vec<LaneGroup>,
     pub(super) episodes: Vec<LaneEpisode>,
@@ -74,12 +75,15 @@ impl Batch {
         let _ = markets.iter().map(|market| market.bars().len()).max();
         let mut kinds: Vec<(usize, Terms)> = Vec::new();
         let mut kind_of = Vec::with_capacity(lanes.len());
-        for lane in lanes {
-            let kind = kinds.iter().position(|kind| kind == lane).unwrap_or(kinds.len());
-            if kind == kinds.len() {
-                kinds.push(*lane);
+        let changes = settings.episode_markets != EpisodeMarkets::Fixed;
+        for (market, terms) in lanes {
+            // A lane that may change its market has a kind for each, in their order.
+            let first = if changes { 0 } else { *market };
+            let found = kinds.iter().position(|kind| *kind == (first, *terms)).unwrap_or(kinds.len());
+            if found == kinds.len() {
+                kinds.extend((first..if changes { markets.len() } else { first + 1 }).map(|market| (market, *terms)));
             }
-            kind_of.push(kind);
+            kind_of.push(if changes { found + market } else { found });
         }
         let key = FillKey::from_seed(settings.seed);
         let shares_tables = kinds.len() <= MAX_TABLES;
@@ -92,11 +96,13 @@ impl Batch {
         let n_symbols = markets[0].data().n_symbols();
         let mut episodes: Vec<_> = (0..lanes.len()).map(|i| LaneEpisode::new(seed.wrapping_add(i as u64))).collect();
         let members: Vec<_> = lanes.iter().zip(kind_of).map(|((market, _), kind)| (*market, kind)).collect();
-        let mut groups: Vec<_> = members.chunks(LANES).map(|members| LaneGroup::new(members, &rules)).collect();
+        let mut groups: Vec<_> =
+            members.chunks(LANES).map(|members| LaneGroup::new(members, &rules, changes)).collect();
         let mut books = Vec::with_capacity(lanes.len());
         for (i, episode) in episodes.iter_mut().enumerate() {
-            let window = groups[i / LANES].begin(i % LANES, episode, (1.0, 0), &settings);
-            books.push(Book::new(markets[members[i].0].data(), window.start));
+            episode.next_market = members[i].0;
+            let window = groups[i / LANES].begin(i % LANES, episode, (1.0, 0), (&settings, &rules));
+            books.push(Book::new(markets[groups[i / LANES].market(i % LANES)].data(), window.start));
         }
         let n_figures = if settings.reward == Reward::Return { lanes.len() } else { 0 };
         let scratch = StoreWorkspace::new(n_symbols);
@@ -225,7 +231,7 @@ impl Batch {
             }
             let (group, place) = (&mut self.groups[i / LANES], i % LANES);
             let now = (self.accounts.nav(i), self.accounts.bar(i));
-            let window = group.begin(place, episode, now, &self.settings);
+            let window = group.begin(place, episode, now, (&self.settings, &self.rules));
             self.accounts.restart(i, self.markets[group.market(place)].data(), window.start, memory);
         }
         Ok(())

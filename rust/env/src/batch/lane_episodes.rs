@@ -2,7 +2,7 @@ use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{BlockTerms, LaneTerms, Rules, Window};
 
 use crate::batch::batch_settings::Settings;
-use crate::episode::episode_windows::{EpisodeStream, EpisodeWindows};
+use crate::episode::episode_windows::{EpisodeMarkets, EpisodeStream, EpisodeWindows};
 use crate::episode::reward::PaidBlock;
 use crate::episode::reward_state::RewardState;
 
@@ -30,6 +30,10 @@ pub(crate) struct LaneGroup {
 pub(crate) struct LaneEpisode {
     pub(super) stream: EpisodeStream,
     pub(crate) memory: RewardState,
+    /// Market of the previous episode.
+    pub(super) last_market: usize,
+    /// Market of the next episode, if the caller sets it.
+    pub(super) next_market: usize,
     /// NAV and bar at the end of the previous episode.
     pub(crate) ended: Option<(f64, usize)>,
 }
@@ -65,8 +69,8 @@ impl LaneOutcome {
 impl LaneGroup {
     /// Returns lanes with these markets and rules, by index.
     ///
-    /// Their first episodes have not begun.
-    pub(crate) fn new(members: &[(usize, usize)], rules: &[Rules]) -> Self {
+    /// Their first episodes have not begun. `changes` is whether episodes may have other markets.
+    pub(crate) fn new(members: &[(usize, usize)], rules: &[Rules], changes: bool) -> Self {
         let (first, mut same_market) = (members[0], 0);
         for (place, (market, _)) in members.iter().enumerate() {
             same_market |= u8::from(*market == first.0) << place;
@@ -81,7 +85,7 @@ impl LaneGroup {
             truncated: 0,
             all: u8::MAX >> (LANES - members.len()),
             same_market,
-            lane_terms: (!members.iter().all(|member| member.1 == first.1))
+            lane_terms: (changes || !members.iter().all(|member| member.1 == first.1))
                 .then(|| Box::new(LaneTerms::new(&std::array::from_fn(|place| &rules[of(place).1])))),
         }
     }
@@ -144,15 +148,33 @@ impl LaneGroup {
         place: usize,
         episode: &mut LaneEpisode,
         now: (f64, usize),
-        settings: &Settings,
+        (settings, rules): (&Settings, &[Rules]),
     ) -> Window {
         let ended = self.is_done(place).then_some(now);
+        let n_markets = settings.windows.len();
+        episode.last_market = self.markets[place];
+        if let Some(market) = episode.market(settings) {
+            self.move_to(place, market, n_markets, rules);
+        }
         let window = episode.next(&settings.windows[self.markets[place]], ended);
         self.lasts[place] = window.start.saturating_add(settings.max_episode_steps).min(window.end - 1);
         self.paid[place] = 0.0;
         self.terminated &= !(1 << place);
         self.truncated &= !(1 << place);
         window
+    }
+
+    /// Moves a lane to another market; its rules are those of its terms there.
+    pub(super) fn move_to(&mut self, place: usize, market: usize, n_markets: usize, rules: &[Rules]) {
+        self.markets[place] = market;
+        self.rules[place] = self.rules[place] / n_markets * n_markets + market;
+        self.same_market = 0;
+        for other in (0..LANES).filter(|other| self.all >> other & 1 == 1) {
+            self.same_market |= u8::from(self.markets[other] == self.markets[0]) << other;
+        }
+        if let Some(lane_terms) = &mut self.lane_terms {
+            **lane_terms = LaneTerms::new(&std::array::from_fn(|place| &rules[self.rules[place]]));
+        }
     }
 
     /// Updates lanes that moved to their bars.
@@ -180,12 +202,27 @@ impl LaneGroup {
 
 impl LaneEpisode {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { stream: EpisodeStream::new(seed), memory: RewardState::default(), ended: None }
+        Self {
+            stream: EpisodeStream::new(seed),
+            memory: RewardState::default(),
+            last_market: 0,
+            next_market: 0,
+            ended: None,
+        }
     }
 
     /// Starts the stream of another seed; its first episode has not begun.
     pub(crate) fn seed(&mut self, seed: u64) {
         self.stream = EpisodeStream::new(seed);
+    }
+
+    /// Returns the market of the next episode; `None` for that of the lane.
+    fn market(&self, settings: &Settings) -> Option<usize> {
+        if settings.episode_markets == EpisodeMarkets::Given {
+            return Some(self.next_market);
+        }
+        let (seed, k) = self.stream.place();
+        settings.episode_markets.draw(seed, k, settings.windows.len())
     }
 
     fn next(&mut self, windows: &EpisodeWindows, ended: Option<(f64, usize)>) -> Window {

@@ -5,6 +5,7 @@
 mod batch_market;
 mod batch_settings;
 mod buffers;
+mod history_columns;
 mod lane_accounts;
 pub(crate) mod lane_batch;
 mod lane_checks;

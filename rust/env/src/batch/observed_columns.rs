@@ -21,7 +21,9 @@ pub enum Scale {
 /// The names of observed columns, and their scale.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedNames {
-    /// Features of the dataset, or `open`, `high`, `low`, `close`, `volume`.
+    /// Columns of the windows of dictionary observations; none for closes.
+    pub history: Vec<String>,
+    /// Features of the dataset, or `open`, `high`, `low`, `close`, `volume`, `listed`.
     pub names: Vec<String>,
     /// Normalization of every column.
     pub scale: Scale,
@@ -40,6 +42,9 @@ impl ObservedColumn {
     /// Returns a column of a dataset by name, as known at each bar.
     pub(crate) fn by_name(data: &Dataset, name: &str, scale: Scale) -> Option<Self> {
         let feature = data.features().iter().find(|feature| feature.name == name);
+        if feature.is_none() && name == "listed" {
+            return Some(Self::listed(data));
+        }
         let (scope, values) = match feature {
             Some(feature) => (feature.scope, feature.values.clone()),
             None if ["open", "high", "low", "close", "volume"].contains(&name) => {
@@ -54,6 +59,13 @@ impl ObservedColumn {
             column.normalize(symbol, width, scale, is_listed);
         }
         Some(column)
+    }
+
+    /// Returns 1 for every bar of a listed symbol, else 0.
+    fn listed(data: &Dataset) -> Self {
+        let n_symbols = data.n_symbols();
+        let bar = |bar| (0..n_symbols).map(move |symbol| f64::from(u8::from(data.as_of(bar).is_listed(symbol))));
+        Self { scope: FeatureScope::Symbol, values: (0..data.n_bars()).flat_map(bar).collect() }
     }
 
     /// Fills and normalizes the values of one symbol.

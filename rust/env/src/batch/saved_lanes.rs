@@ -3,14 +3,18 @@
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Detail, Workspace};
 
+use crate::batch::batch_settings::BatchError;
 use crate::batch::lane_batch::Batch;
 use crate::batch::lane_episodes::{LaneEpisode, LanePlace};
-use crate::episode::episode_windows::EpisodeStream;
+use crate::episode::episode_windows::{EpisodeMarkets, EpisodeStream};
 use crate::episode::saved_words::{SavedWords, WordReader};
 use crate::episode::step_record::StepRecord;
 
+/// Market, place in the group, episode and account of a lane.
+type SavedLane = (usize, LanePlace, LaneEpisode, openoutcry_engine::Book);
+
 /// The layout of the bytes of saved lanes.
-const FORMAT: [u8; 8] = *b"oolanes1";
+const FORMAT: [u8; 8] = *b"oolanes2";
 
 impl Batch {
     /// Returns this batch with [`StepRecord`]s of its steps.
@@ -31,7 +35,9 @@ impl Batch {
         &self.records
     }
 
-    /// Starts the stream of each seed, one per lane; the next reset begins its first episode.
+    /// Starts the stream of each seed, one per lane.
+    ///
+    /// The next reset begins its first episode.
     ///
     /// # Panics
     ///
@@ -44,7 +50,38 @@ impl Batch {
         }
     }
 
-    /// Returns the accounts and episodes of all lanes as bytes, without markets, rules and settings.
+    /// Returns the market of the previous episode of a lane.
+    #[must_use]
+    pub fn last_market(&self, lane: usize) -> usize {
+        self.episodes[lane].last_market
+    }
+
+    /// Returns the seed of a lane, and the index of its next episode.
+    #[must_use]
+    pub fn stream(&self, lane: usize) -> (u64, u64) {
+        self.episodes[lane].stream.place()
+    }
+
+    /// Sets the markets of the next episodes of lanes, for [`EpisodeMarkets::Given`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and sets none, if a lane or a market does not exist.
+    pub fn set_next_markets(&mut self, lanes: &[(usize, usize)]) -> Result<(), BatchError> {
+        let is_wrong = |(lane, market): &&(usize, usize)| *lane >= self.n_lanes() || *market >= self.markets.len();
+        if let Some((_, market)) = lanes.iter().find(is_wrong) {
+            let (name, range) = ("datasets", "the index of a dataset");
+            return Err(BatchError::Setting { name, range, value: market.to_string() });
+        }
+        for (lane, market) in lanes {
+            self.episodes[*lane].next_market = *market;
+        }
+        Ok(())
+    }
+
+    /// Returns the accounts and episodes of all lanes as bytes.
+    ///
+    /// They have no markets, rules and settings.
     pub fn save(&mut self) -> Vec<u8> {
         let mut words = SavedWords::new(FORMAT);
         words.size(self.n_lanes());
@@ -52,9 +89,12 @@ impl Batch {
         for i in 0..self.n_lanes() {
             let (group, place) = (&self.groups[i / LANES], i % LANES);
             let LanePlace { last, paid, terminated, truncated } = group.lane(place);
-            let LaneEpisode { stream, memory, ended } = &self.episodes[i];
+            let LaneEpisode { stream, memory, last_market, next_market, ended } = &self.episodes[i];
             let (seed, next) = stream.place();
             self.accounts.take(i, self.markets[group.market(place)].data(), &mut book);
+            words.size(group.market(place));
+            words.size(*last_market);
+            words.size(*next_market);
             words.size(last);
             words.number(paid);
             words.integer(terminated.into());
@@ -77,22 +117,34 @@ impl Batch {
     #[must_use]
     pub fn restore(&mut self, bytes: &[u8]) -> bool {
         let Some(lanes) = self.read(bytes) else { return false };
-        for (i, (place, episode, book)) in lanes.into_iter().enumerate() {
-            self.groups[i / LANES].set_lane(i % LANES, place);
+        for (i, (market, place, episode, book)) in lanes.into_iter().enumerate() {
+            let group = &mut self.groups[i / LANES];
+            group.set_lane(i % LANES, place);
+            if group.market(i % LANES) != market {
+                group.move_to(i % LANES, market, self.markets.len(), &self.rules);
+            }
             self.accounts.put(i, &book);
             self.episodes[i] = episode;
         }
         true
     }
 
-    fn read(&self, bytes: &[u8]) -> Option<Vec<(LanePlace, LaneEpisode, openoutcry_engine::Book)>> {
+    fn read(&self, bytes: &[u8]) -> Option<Vec<SavedLane>> {
         let mut words = WordReader::new(FORMAT, bytes)?;
         if words.size()? != self.n_lanes() {
             return None;
         }
         let mut lanes = Vec::with_capacity(self.n_lanes());
         for i in 0..self.n_lanes() {
-            let n_bars = self.market(i).data().n_bars();
+            let [market, last_market, next_market] = [words.size()?, words.size()?, words.size()?];
+            let is_fixed = self.settings().episode_markets == EpisodeMarkets::Fixed;
+            if is_fixed && market != self.market_index(i)
+                || [market, last_market, next_market].iter().max()? >= &self.markets.len()
+            {
+                return None;
+            }
+            let n_bars = self.markets[market].data().n_bars();
+            let last_bars = self.markets[last_market].data().n_bars();
             let place = LanePlace {
                 last: words.size()?,
                 paid: words.number()?,
@@ -104,11 +156,12 @@ impl Batch {
             let ended = (words.number()?, words.size()?);
             let memory = words.reward_state()?;
             let book = words.book()?;
-            let is_within = book.bar() <= place.last && place.last < n_bars && ended.1 < n_bars;
+            let is_within = book.bar() <= place.last && place.last < n_bars && ended.1 < last_bars;
             if !is_within || book.n_symbols() != self.n_symbols() {
                 return None;
             }
-            lanes.push((place, LaneEpisode { stream, memory, ended: has_ended.then_some(ended) }, book));
+            let ended = has_ended.then_some(ended);
+            lanes.push((market, place, LaneEpisode { stream, memory, last_market, next_market, ended }, book));
         }
         words.is_at_end().then_some(lanes)
     }

@@ -35,7 +35,9 @@ pub(super) struct ThreadShare<'a> {
     pub(super) outcome: Outcome<'a>,
     /// The figures of the steps, for a reward of the caller; else empty.
     pub(super) figures: &'a mut [StepFigures],
-    /// The records of the steps, if they are kept; else empty. No lane then takes the fast path.
+    /// The records of the steps, if they are kept; else empty.
+    ///
+    /// With records, no lane takes the fast path.
     pub(super) records: &'a mut [StepRecord],
     pub(super) first_lane: usize,
 }
@@ -370,6 +372,7 @@ impl<'a> ThreadShare<'a> {
             }
             self.begin(&mut lane);
         }
+        let market = &self.markets[lane.group.market(lane.place)];
         self.show(lane.i, lane.book.held(), market, scratch);
         self.outcome.write(lane.i, outcome);
     }
@@ -389,7 +392,7 @@ impl<'a> ThreadShare<'a> {
 
     fn begin(&self, lane: &mut SteppedLane<'_>) {
         let now = (lane.book.nav(), lane.book.bar());
-        let window = lane.group.begin(lane.place, lane.episode, now, self.settings);
+        let window = lane.group.begin(lane.place, lane.episode, now, (self.settings, self.rules));
         lane.book.restart(self.markets[lane.group.market(lane.place)].data(), window.start);
     }
 }

@@ -19,7 +19,7 @@ pub struct State {
     pub(super) window: Window,
 }
 
-/// Market and rules of a checkpoint: themselves, or their digests if it was read from bytes.
+/// Market and rules of a checkpoint, or their digests if it was read from bytes.
 #[derive(Clone, Debug)]
 pub(super) enum StateOwner {
     Held(Arc<Dataset>, Box<Rules>),
@@ -47,7 +47,9 @@ impl StateOwner {
     }
 }
 
-/// Returns the SHA-256 of rules, with the commitment to the fill key instead of the key.
+/// Returns the SHA-256 of rules.
+///
+/// It has the commitment to the fill key instead of the key.
 fn digest_of(rules: &Rules) -> [u8; 32] {
     let CostModel { fee_bps, slippage_bps, slippage_jitter, impact_bps, financing_bps, cash_bps, borrow_bps, capital } =
         *rules.costs();

@@ -51,7 +51,7 @@ impl EpisodeWindows {
             Self::Random { range, n_bars, split } => {
                 let starts = (range.n_bars() - n_bars + 1) as u128;
                 // The high word of the product maps the draw to the starts with a bias below 2^-40.
-                let place = ((u128::from(draw(split, seed, k)) * starts) >> 64) as usize;
+                let place = ((u128::from(draw(b"openoutcry/episode/v1\0", split, seed, k)) * starts) >> 64) as usize;
                 let start = range.start + place;
                 Window { start, end: start + n_bars }
             }
@@ -59,10 +59,47 @@ impl EpisodeWindows {
     }
 }
 
+/// The market of each episode, among several.
+///
+/// It is a function of the seed of the stream and the index of the episode, unless the caller sets it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum EpisodeMarkets {
+    /// Every lane keeps its market.
+    #[default]
+    Fixed,
+    /// One after the other, from the seed on.
+    Cycle,
+    /// A random market for every episode.
+    Random {
+        /// Key domain, as that of random windows.
+        split: String,
+    },
+    /// The caller sets the market of the next episode.
+    Given,
+}
+
+impl EpisodeMarkets {
+    /// Returns the market of episode `k` of the stream of `seed`, among `n`.
+    ///
+    /// `None` if it does not follow from them.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "below the number of markets")]
+    pub fn draw(&self, seed: u64, k: u64, n: usize) -> Option<usize> {
+        match self {
+            Self::Fixed | Self::Given => None,
+            Self::Cycle => Some((seed.wrapping_add(k) % n as u64) as usize),
+            Self::Random { split } => {
+                let place = u128::from(draw(b"openoutcry/market/v1\0", split, seed, k)) * n as u128;
+                Some((place >> 64) as usize)
+            }
+        }
+    }
+}
+
 /// Returns 64 bits of the SHA-256 of domain, split, seed and episode.
-fn draw(split: &str, seed: u64, k: u64) -> u64 {
+fn draw(domain: &[u8], split: &str, seed: u64, k: u64) -> u64 {
     let mut hash = Sha256::new();
-    hash.update(b"openoutcry/episode/v1\0");
+    hash.update(domain);
     hash.update(split.as_bytes());
     hash.update(b"\0");
     hash.update(seed.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The record of a step of one account: its costs and gains, and its events by kind.
+//! The record of a step of one account: costs, gains, and events by kind.
 
 use openoutcry_engine::{Event, StepCosts, Stepped};
 

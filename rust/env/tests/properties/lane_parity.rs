@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, Terms};
-use openoutcry::{EpisodeWindows, Reward};
+use openoutcry::{EpisodeMarkets, EpisodeWindows, Reward};
 use proptest::prelude::*;
 
 use crate::random_cases::{LOOKBACK, backtest, window};
@@ -24,6 +24,7 @@ fn orders(case: &Case, lane: usize, bar: usize) -> Vec<f64> {
 fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, uses_streaming): (usize, bool)) -> Batch {
     let settings = Settings {
         windows: vec![EpisodeWindows::Fixed(window(case))],
+        episode_markets: EpisodeMarkets::Fixed,
         autoreset: Autoreset::NextStep,
         reward: Reward::Simple,
         lookback: LOOKBACK,

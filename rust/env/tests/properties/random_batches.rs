@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, Settings, Terms};
-use openoutcry::{CostModel, EpisodeWindows, Limits, Reward, Window};
+use openoutcry::{CostModel, EpisodeMarkets, EpisodeWindows, Limits, Reward, Window};
 use proptest::prelude::*;
 
 use crate::place_hash::CellDraws;
@@ -136,6 +136,7 @@ impl Draw {
         let windows =
             self.cases.iter().map(|case| EpisodeWindows::Fixed(Window { start: case.start, end: case.n_bars }));
         let settings = Settings {
+            episode_markets: EpisodeMarkets::Fixed,
             windows: windows.collect(),
             autoreset: self.autoreset,
             reward: Reward::Return,
