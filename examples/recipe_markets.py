@@ -77,7 +77,7 @@ class Edge:
         """Return the markets of seeds `seed` to `seed + n - 1` of a split."""
         drawn = [each.dataset() for each in scenarios(self.spec(n_days), n, seed=seed, split=split)]
         if self.family == "pairs":
-            return [each.with_features(dict(self.features)) for each in drawn]
+            return [each.with_features(dict(self.features)) for each in drawn] if self.features else drawn
         close = np.stack([each.close for each in drawn], axis=1)
         returns = close[1:] / close[:-1] - 1.0
         if self.plant is not None:
@@ -118,6 +118,8 @@ def clipped(weight: Array) -> Array:
 
 
 DECAY = 0.9 ** np.arange(20.0)[::-1]
+# A return moves the gap from the mean of 61 log prices by the share of them before it.
+GAP = np.outer(np.arange(1, 61) / 61, [1.0, -1.0]).ravel()
 EDGES = {
     edge.name: edge
     for edge in (
@@ -159,6 +161,14 @@ EDGES = {
             rule=lambda seen: clipped(0.6 * seen[:, 2:3]) * np.array([-0.5, 0.5]),
             text="-0.3 and +0.3 times the standardised spread",
             features=(("spread", spread),),
+        ),
+        Edge(
+            name="pairs-returns",
+            family="pairs",
+            n_symbols=2,
+            lookback=60,
+            rule=lambda seen: clipped(30.0 * (seen[:, :120] @ GAP[:, None])) * np.array([-0.5, 0.5]),
+            text="-15 and +15 times the gap between the spread and its mean over 60 bars",
         ),
         Edge(
             name="martingale",
@@ -208,7 +218,7 @@ def sharpe(returns: Array) -> Array:
     return np.asarray(ratio * BARS_PER_YEAR**0.5)
 
 
-def test_markets(edge: Edge) -> list[oo.Dataset]:
+def unseen_markets(edge: Edge) -> list[oo.Dataset]:
     """Return the markets on which every recipe and rule of an edge is evaluated; no training sees them."""
     return edge.markets(N_TEST, split="test")
 

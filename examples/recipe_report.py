@@ -26,7 +26,7 @@ def edge_table(results: dict[str, Any]) -> str:
     """Return the results on edges as a Markdown table with 95 % intervals."""
     rows = [("recipe", "steps", "Sharpe ratio", "Sharpe ratio of the rule", "share of the rule", "CPU seconds")]
     for name, found in results.items():
-        if found["edge"] != CONTROL:
+        if found["edge"] != CONTROL and not found["undone"]:
             cells = [cell(found[each]) for each in ("sharpe", "rule", "ratio")]
             rows.append((f"`{name}`", f"{found['steps']:,}", *cells, f"{np.mean(found['seconds']):.0f}"))
     return markdown(rows)
@@ -42,6 +42,15 @@ def control_table(results: dict[str, Any]) -> str:
     return markdown(rows)
 
 
+def choice_table(results: dict[str, Any]) -> str:
+    """Return the results of recipes with one choice undone as a Markdown table with 95 % intervals."""
+    rows = [("recipe", "instead", "Sharpe ratio", "share of the rule")]
+    for name, found in results.items():
+        if found["undone"]:
+            rows.append((f"`{name}`", found["undone"], cell(found["sharpe"]), cell(found["ratio"])))
+    return markdown(rows)
+
+
 def markdown(rows: list[tuple[str, ...]]) -> str:
     head, *body = (f"| {' | '.join(row)} |" for row in rows)
     return "\n".join([head, "|---" * len(rows[0]) + "|", *body])
@@ -49,13 +58,13 @@ def markdown(rows: list[tuple[str, ...]]) -> str:
 
 def curve_chart(edge: str, results: dict[str, Any]) -> str:
     """Draw the learning curve of each seed of each algorithm on an edge, and the Sharpe ratio of the rule."""
-    found = [each for each in results.values() if each["edge"] == edge]
+    found = [each for each in results.values() if each["edge"] == edge and not each["undone"]]
     # None, an undefined ratio, becomes NaN.
     curves, rule = [np.array(each["curves"], dtype=float) for each in found], found[0]["rule"]["value"]
     points = np.concatenate([[[0.0, rule]], *(each.reshape(-1, 2) for each in curves)])
     points = points[np.isfinite(points[:, 1])]
     x = axis_of("environment steps", points[:, 0].tolist())
-    y = axis_of(f"{edge}: Sharpe ratio", points[:, 1].tolist(), [0.0])
+    y = axis_of(f"{edge}: Sharpe ratio", [0.0, *points[:, 1].tolist()])
 
     def line(ends: Array, classes: str) -> str:
         places = [(f"{100 * x.position(a):.1f}%", f"{100 - 100 * y.position(b):.1f}%") for a, b in ends if b == b]
@@ -81,6 +90,6 @@ def curve_chart(edge: str, results: dict[str, Any]) -> str:
 
 def picture(results: dict[str, Any]) -> str:
     """Return the learning curves of all results as an SVG document."""
-    edges = [edge for edge in EDGES if any(found["edge"] == edge for found in results.values())]
-    charts = [curve_chart(edge, results) for edge in edges]
+    drawn = {found["edge"] for found in results.values() if not found["undone"]}
+    charts = [curve_chart(edge, results) for edge in EDGES if edge in drawn]
     return standalone(*charts, title="Sharpe ratio on 64 unseen markets, a line per seed")

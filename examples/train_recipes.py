@@ -21,7 +21,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,9 @@ from recipe_markets import (
     lanes_of,
     play,
     sharpe,
-    test_markets,
+    unseen_markets,
 )
-from recipe_report import control_table, edge_table, picture
+from recipe_report import choice_table, control_table, edge_table, picture
 from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -89,7 +89,20 @@ DQN_OPTIONS = REPLAY | {
 
 @dataclass(frozen=True)
 class Recipe:
-    """An algorithm with its hyperparameters, the edge it learns, and environment steps over all lanes."""
+    """An algorithm with its hyperparameters and the edge it learns.
+
+    Attributes:
+        algorithm: Class of Stable-Baselines3.
+        edge: Name of the edge.
+        steps: Environment steps of a seed, over all lanes.
+        options: Hyperparameters of the algorithm.
+        layers: Sizes of the hidden layers of each network.
+        std: Initial standard deviation of the actions of PPO.
+        reward: Terms of the reward.
+        factor: Factor of the returns in the observation.
+        variant: Part of the name, if one choice of another recipe is undone.
+        undone: That choice in words.
+    """
 
     algorithm: type[BaseAlgorithm]
     edge: str
@@ -97,10 +110,20 @@ class Recipe:
     options: dict[str, Any]
     layers: tuple[int, ...] = (64, 64)
     std: float | None = None
+    reward: dict[str, float] = field(default_factory=lambda: REWARD)
+    factor: float = 50.0
+    variant: str = ""
+    undone: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.algorithm.__name__.lower()}-{self.edge}"
+        return f"{self.algorithm.__name__.lower()}-{self.edge}{self.variant}"
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """Hyperparameters as JSON values."""
+        shape = {"layers": self.layers, "std": self.std, "reward": self.reward, "factor": self.factor}
+        return self.options | shape
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -111,7 +134,7 @@ class Recipe:
         policy: dict[str, Any] = {
             "net_arch": list(self.layers),
             "features_extractor_class": Scaled,
-            "features_extractor_kwargs": {"n_returns": edge.lookback * edge.n_symbols},
+            "features_extractor_kwargs": {"n_returns": edge.lookback * edge.n_symbols, "factor": self.factor},
         }
         if self.std is not None:
             policy["log_std_init"] = float(np.log(self.std))
@@ -119,25 +142,28 @@ class Recipe:
 
 
 class Scaled(BaseFeaturesExtractor):
-    """Multiplies the returns of a flat observation by 50, so that they are of order 1; features and weights are."""
+    """Multiplies the returns of a flat observation, so that they are of order 1, as features and weights are."""
 
-    def __init__(self, space: Box, n_returns: int) -> None:
+    def __init__(self, space: Box, n_returns: int, factor: float) -> None:
         super().__init__(space, space.shape[0])
         factors = torch.ones(space.shape[0])
-        factors[:n_returns] = 50.0
+        factors[:n_returns] = factor
         self.register_buffer("factors", factors)
 
     def forward(self, observation: torch.Tensor) -> torch.Tensor:
         return observation * self.factors
 
 
+MOMENTUM = Recipe(PPO, "momentum", 163_840, PPO_OPTIONS, std=0.35)
+PAIRS = Recipe(PPO, "pairs", 327_680, PPO_OPTIONS, (32,), std=0.2)
+LATER = PPO_OPTIONS | {"gamma": 0.99, "gae_lambda": 0.95}
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        Recipe(PPO, "momentum", 163_840, PPO_OPTIONS, std=0.35),
+        MOMENTUM,
         Recipe(PPO, "reversion", 327_680, PPO_OPTIONS, std=0.35),
         Recipe(PPO, "lead-lag", 163_840, PPO_OPTIONS, std=0.2),
-        Recipe(PPO, "pairs", 327_680, PPO_OPTIONS, (32,), std=0.2),
+        PAIRS,
         Recipe(PPO, "martingale", 163_840, PPO_OPTIONS, std=0.35),
         Recipe(SAC, "momentum", 76_800, SAC_OPTIONS),
         Recipe(SAC, "reversion", 102_400, SAC_OPTIONS),
@@ -147,6 +173,21 @@ RECIPES = {
         Recipe(DQN, "momentum", 76_800, DQN_OPTIONS),
         Recipe(DQN, "reversion", 102_400, DQN_OPTIONS),
         Recipe(DQN, "martingale", 76_800, DQN_OPTIONS),
+        replace(PAIRS, options=LATER, variant="-later", undone="`gamma=0.99`, `gae_lambda=0.95`"),
+        replace(PAIRS, reward={"log": 100.0}, variant="-log", undone="log return, without the penalty on variance"),
+        replace(PAIRS, edge="pairs-returns", undone="60 returns of each symbol, without the spread"),
+        replace(PAIRS, std=1.0, variant="-wide", undone="initial standard deviation of 1"),
+        replace(MOMENTUM, factor=1.0, variant="-small", undone="returns as they are, of order 0.01"),
+        replace(
+            PAIRS,
+            edge="pairs-returns",
+            options=LATER,
+            std=1.0,
+            reward={"log": 1.0},
+            factor=1.0,
+            variant="-all",
+            undone="all of these",
+        ),
     )
 }
 
@@ -155,7 +196,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", nargs="+", choices=[*RECIPES, "all"], metavar="recipe", help=", ".join(RECIPES))
     parser.add_argument("--seeds", type=int, default=5, help="number of training runs with different seeds")
-    parser.add_argument("--points", type=int, default=8, help="evaluations of a learning curve")
+    parser.add_argument("--points", type=int, default=4, help="evaluations of a learning curve")
     parser.add_argument("--results", type=Path, default=Path("recipes.json"), help="file to which results are added")
     parser.add_argument("--picture", type=Path, default=Path("recipes.svg"), help="learning curves of all results")
     parser.add_argument("--steps", type=int, help="environment steps of each seed instead of those of the recipe")
@@ -167,23 +208,25 @@ def policy_of(model: BaseAlgorithm) -> Callable[[Array], Array]:
     return lambda seen: model.predict(seen, deterministic=True)[0]
 
 
-def train(recipe: Recipe, seed: int, steps: int, points: int, evaluate: Callable[[BaseAlgorithm], float | None]) -> Any:
+def train(
+    recipe: Recipe, seed: int, steps: int, points: int, evaluate: Callable[[BaseAlgorithm], Array]
+) -> tuple[BaseAlgorithm, list[tuple[int, Array]], float]:
     """Return a trained model, its learning curve and the CPU seconds of training.
 
-    The curve is `[steps, Sharpe ratio]` before training and after each of `points` equal parts. It selects nothing:
-    the result is always that of the last step.
+    The curve is the steps and the evaluation, before training and after each of `points` equal parts. It selects
+    nothing: the result is always that of the last step.
     """
     edge = EDGES[recipe.edge]
     markets = edge.markets(N_TRAIN, seed=N_TRAIN * seed)
     episodes = {"window": "random", "episode_bars": EPISODE_BARS, "autoreset_mode": AutoresetMode.SAME_STEP}
-    env = OpenOutcryVecEnv(lanes_of(edge, markets, N_TRAIN, reward=REWARD, **episodes, **recipe.settings))
+    env = OpenOutcryVecEnv(lanes_of(edge, markets, N_TRAIN, reward=recipe.reward, **episodes, **recipe.settings))
     model = recipe.model(env, edge, seed)
-    curve, seconds = [[0, evaluate(model)]], 0.0
+    curve, seconds = [(0, evaluate(model))], 0.0
     for part in range(points):
         start = time.process_time()
         model.learn(steps // points, reset_num_timesteps=part == 0)
         seconds += time.process_time() - start
-        curve.append([model.num_timesteps, evaluate(model)])
+        curve.append((model.num_timesteps, evaluate(model)))
     env.close()
     return model, curve, seconds
 
@@ -191,7 +234,7 @@ def train(recipe: Recipe, seed: int, steps: int, points: int, evaluate: Callable
 def result_of(recipe: Recipe, given: argparse.Namespace) -> dict[str, Any]:
     """Train all seeds of a recipe and return its result as JSON values."""
     edge, steps = EDGES[recipe.edge], given.steps or recipe.steps
-    markets = test_markets(edge)
+    markets = unseen_markets(edge)
     rule = sharpe(play(edge, markets, edge.rule))
 
     def returns_of(model: BaseAlgorithm, costs: oo.CostModel = COSTS) -> Array:
@@ -199,12 +242,13 @@ def result_of(recipe: Recipe, given: argparse.Namespace) -> dict[str, Any]:
 
     nets, gross, gains, curves, seconds = [], [], [], [], []
     for seed in range(given.seeds):
-        model, curve, spent = train(recipe, seed, steps, given.points, lambda each: mean_of(sharpe(returns_of(each))))
+        points = 1 if recipe.undone else given.points
+        model, curve, spent = train(recipe, seed, steps, points, lambda each: sharpe(returns_of(each)))
         free = returns_of(model, FREE)
-        nets.append(sharpe(returns_of(model)))
+        nets.append(curve[-1][1])
         gross.append(sharpe(free))
         gains.append(BARS_PER_YEAR * free.mean(axis=1))
-        curves.append(curve)
+        curves.append([(step, mean_of(ratios)) for step, ratios in curve])
         seconds.append(round(spent, 1))
         print(f"{recipe.name} seed {seed}: Sharpe {nets[-1].mean():+.2f}, rule {rule.mean():+.2f}, {spent:.0f} s")
     return {
@@ -212,7 +256,8 @@ def result_of(recipe: Recipe, given: argparse.Namespace) -> dict[str, Any]:
         "edge": edge.name,
         "digest": edge.digest(),
         "steps": steps,
-        "options": recipe.options | {"layers": recipe.layers, "std": recipe.std},
+        "options": recipe.stated,
+        "undone": recipe.undone,
         "rule": interval(rule[None]),
         "sharpe": interval(np.stack(nets)),
         "ratio": interval(np.stack(nets), rule),
@@ -241,7 +286,8 @@ def main() -> None:
         lines = ",\n".join(f"{json.dumps(each)}: {json.dumps(found)}" for each, found in ordered.items())
         given.results.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
     given.picture.write_text(picture(ordered), encoding="utf-8")
-    print(f"\n{edge_table(ordered)}\n\n{control_table(ordered)}\n\n{given.results}, {given.picture}")
+    tables = (edge_table(ordered), control_table(ordered), choice_table(ordered))
+    print("\n\n".join(("", *tables, f"{given.results}, {given.picture}")))
 
 
 if __name__ == "__main__":
