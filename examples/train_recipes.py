@@ -20,7 +20,7 @@ same machine and versions give the same bits.
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -47,6 +47,7 @@ from recipe_markets import (
 from recipe_report import choice_table, control_table, edge_table, picture
 from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
 import openoutcry as oo
@@ -54,6 +55,8 @@ from openoutcry.sb3 import OpenOutcryVecEnv
 
 REWARD = {"simple": 100.0, "variance-penalty": 500.0}
 EPISODE_BARS = 253
+# Parts of the training after which a learning curve has a point.
+PARTS = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 PPO_OPTIONS = {
     "n_steps": 32,
     "batch_size": 2048,
@@ -196,7 +199,6 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", nargs="+", choices=[*RECIPES, "all"], metavar="recipe", help=", ".join(RECIPES))
     parser.add_argument("--seeds", type=int, default=5, help="number of training runs with different seeds")
-    parser.add_argument("--points", type=int, default=4, help="evaluations of a learning curve")
     parser.add_argument("--results", type=Path, default=Path("recipes.json"), help="file to which results are added")
     parser.add_argument("--picture", type=Path, default=Path("recipes.svg"), help="learning curves of all results")
     parser.add_argument("--steps", type=int, help="environment steps of each seed instead of those of the recipe")
@@ -208,27 +210,46 @@ def policy_of(model: BaseAlgorithm) -> Callable[[Array], Array]:
     return lambda seen: model.predict(seen, deterministic=True)[0]
 
 
-def train(
-    recipe: Recipe, seed: int, steps: int, points: int, evaluate: Callable[[BaseAlgorithm], Array]
-) -> tuple[BaseAlgorithm, list[tuple[int, Array]], float]:
-    """Return a trained model, its learning curve and the CPU seconds of training.
+class Curve(BaseCallback):
+    """Evaluates a model before its first step and at parts of the training; selects nothing.
 
-    The curve is the steps and the evaluation, before training and after each of `points` equal parts. It selects
-    nothing: the result is always that of the last step.
+    `points` holds steps and evaluations; `seconds` is the CPU time of the evaluations.
     """
+
+    def __init__(self, steps: Sequence[int], evaluate: Callable[[BaseAlgorithm], Array]) -> None:
+        super().__init__()
+        self.points: list[tuple[int, Array]] = []
+        self.seconds = 0.0
+        self._evaluate, self._left = evaluate, list(steps)
+
+    def _on_rollout_start(self) -> None:
+        if self._left and self.num_timesteps >= self._left[0]:
+            self._left = [each for each in self._left if each > self.num_timesteps]
+            self.add()
+
+    def _on_step(self) -> bool:
+        return True
+
+    def add(self) -> None:
+        """Evaluate the model now."""
+        start = time.process_time()
+        self.points.append((self.num_timesteps, self._evaluate(self.model)))
+        self.seconds += time.process_time() - start
+
+
+def train(recipe: Recipe, seed: int, steps: int, curve: Curve) -> tuple[BaseAlgorithm, float]:
+    """Return a trained model and the CPU seconds of its training, without those of the curve."""
     edge = EDGES[recipe.edge]
     markets = edge.markets(N_TRAIN, seed=N_TRAIN * seed)
     episodes = {"window": "random", "episode_bars": EPISODE_BARS, "autoreset_mode": AutoresetMode.SAME_STEP}
     env = OpenOutcryVecEnv(lanes_of(edge, markets, N_TRAIN, reward=recipe.reward, **episodes, **recipe.settings))
     model = recipe.model(env, edge, seed)
-    curve, seconds = [(0, evaluate(model))], 0.0
-    for part in range(points):
-        start = time.process_time()
-        model.learn(steps // points, reset_num_timesteps=part == 0)
-        seconds += time.process_time() - start
-        curve.append((model.num_timesteps, evaluate(model)))
+    start = time.process_time()
+    model.learn(steps, callback=curve)
+    seconds = time.process_time() - start - curve.seconds
+    curve.add()
     env.close()
-    return model, curve, seconds
+    return model, seconds
 
 
 def result_of(recipe: Recipe, given: argparse.Namespace) -> dict[str, Any]:
@@ -242,13 +263,15 @@ def result_of(recipe: Recipe, given: argparse.Namespace) -> dict[str, Any]:
 
     nets, gross, gains, curves, seconds = [], [], [], [], []
     for seed in range(given.seeds):
-        points = 1 if recipe.undone else given.points
-        model, curve, spent = train(recipe, seed, steps, points, lambda each: sharpe(returns_of(each)))
+        curve = Curve(
+            [] if recipe.undone else [int(part * steps) for part in PARTS], lambda each: sharpe(returns_of(each))
+        )
+        model, spent = train(recipe, seed, steps, curve)
         free = returns_of(model, FREE)
-        nets.append(curve[-1][1])
+        nets.append(curve.points[-1][1])
         gross.append(sharpe(free))
         gains.append(BARS_PER_YEAR * free.mean(axis=1))
-        curves.append([(step, mean_of(ratios)) for step, ratios in curve])
+        curves.append([(step, mean_of(ratios)) for step, ratios in curve.points])
         seconds.append(round(spent, 1))
         print(f"{recipe.name} seed {seed}: Sharpe {nets[-1].mean():+.2f}, rule {rule.mean():+.2f}, {spent:.0f} s")
     return {
