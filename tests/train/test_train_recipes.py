@@ -38,15 +38,16 @@ def test_every_recipe_decides_actions_of_its_space(name: str) -> None:
 
 
 def test_ppo_learns_momentum_in_a_minute_and_writes_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["ppo-momentum", "--seeds", "1", "--steps", "49152", "--points", "1"]
+    words = ["ppo-momentum", "--seeds", "1", "--steps", "49152"]
     files = ["--results", str(tmp_path / "a.json"), "--picture", str(tmp_path / "a.svg")]
     monkeypatch.setattr(sys, "argv", ["train_recipes.py", *words, *files])
     recipes.main()
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["ppo-momentum"]
     assert found["ratio"]["value"] > 0.5
-    assert found["rule"] == COMMITTED["ppo-momentum"]["rule"]
-    before, after = found["curves"][0]
-    assert (before[0], after[0]) == (0, 49152)
-    assert before[1] is None or after[1] > before[1] + 1.0
+    assert found["rule"]["value"] == pytest.approx(COMMITTED["ppo-momentum"]["rule"]["value"], abs=1e-9)
+    curve = found["curves"][0]
+    assert (len(curve), curve[0][0], curve[-1][0]) == (6, 0, 49152)
+    assert [step for step, _ in curve] == sorted(step for step, _ in curve)
+    assert curve[-1][1] > curve[0][1] + 1.0
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<svg")
     assert np.isfinite(found["gain"]["value"])
