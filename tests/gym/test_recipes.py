@@ -55,8 +55,7 @@ def changed(edge: recipes.Edge, market: oo.Dataset) -> oo.Dataset:
     for name in ("high", "low"):
         if name in tables:
             tables[name] = (np.maximum if name == "high" else np.minimum)(tables[name], tables["close"])
-    other = oo.Dataset.from_arrays(market.dates, market.symbols, periods_per_year=252.0, **tables)
-    return other.with_features(dict(edge.features)) if edge.features else other
+    return edge.with_features(oo.Dataset.from_arrays(market.dates, market.symbols, periods_per_year=252.0, **tables))
 
 
 @pytest.mark.parametrize("name", recipes.EDGES)
@@ -78,6 +77,14 @@ def test_no_observation_and_no_rule_reads_a_later_bar(name: str) -> None:
     # The last row was decided at the close before the first changed bar.
     assert np.array_equal(one[:known], other[:known])
     assert not np.array_equal(one[known], other[known])
+
+
+def test_a_feature_reads_no_later_bar() -> None:
+    edge = recipes.EDGES["pairs"]
+    market = edge.markets(1, 200, split="validation")[0]
+    assert market.with_features({f"checked_{name}": function for name, function in edge.features}).n_bars == 200
+    with pytest.raises(oo.OpenOutcryError, match="later"):
+        market.with_features({"leak": lambda each: np.append(recipes.spread(each)[1:], 0.0)})
 
 
 @pytest.mark.parametrize("name", [name for name, edge in recipes.EDGES.items() if edge.plant])
