@@ -15,7 +15,7 @@ PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
 # Versions of the last run of `test-train`, in addition to the pins. pufferlib-core pins torch but works with others.
-TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 psutil==7.2.2
+TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 sb3-contrib==2.9.2 tensordict==0.15.3 psutil==7.2.2
 PUFFER := pufferlib-core==3.0.23
 # A pre-release in the bound lets pip install pre-releases of this package; `--pre` would apply to all dependencies.
 VERIFIERS := verifiers>=0.4.1.dev0

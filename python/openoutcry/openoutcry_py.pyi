@@ -407,7 +407,7 @@ class TradingEnv:
     def info(self) -> dict[str, Any]:
         """Return the info of the last array step.
 
-        The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
+        The fields are `nav`, `date`, `events`, `costs` by kind, the gains and the `decision`, in which NaN is a hold.
         """
 
     @property
@@ -456,7 +456,8 @@ class Buffers:
     def dict(arrays: list[Any], optional: list[Any], outcome: Sequence[Any]) -> Buffers:
         """Bind the arrays of dict observations and those of outcomes.
 
-        `arrays` is closes, listed, positions and cash; `optional` is history, features and features of the market.
+        `arrays` is closes, listed, positions and cash; `optional` is history, features and features of the market. The
+        columns of a history are in its last axis, symbol by symbol.
         """
 
     @staticmethod
@@ -521,7 +522,7 @@ class Batch:
         """Seed of every lane, and the index of its next episode."""
 
     def set_next_markets(self, lanes: list[tuple[int, int]]) -> None:
-        """Set the datasets of the next episodes: pairs of a lane and the index of a dataset."""
+        """Set the datasets of next episodes, pairs of a lane and the index of a dataset."""
 
     @property
     def records(self) -> dict[str, Any]:

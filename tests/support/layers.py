@@ -68,7 +68,7 @@ LAYERS = {
         f"{BASE} data scenarios",
         "gymnasium numpy",
     ),
-    "sb3": _layer("gym.sb3 sb3", "errors", "gymnasium numpy stable_baselines3"),
+    "sb3": _layer("gym.sb3", "errors", "gymnasium numpy stable_baselines3"),
     "puffer": _layer("gym.puffer puffer", "gym", "gymnasium numpy pufferlib"),
     # Agents in separate processes. Scripts of the sandbox run without the package.
     "sandbox": _layer(
@@ -99,6 +99,15 @@ LAYERS = {
         f"{BASE} data scenarios agents records backtest scoring pages",
         deferred="pyarrow",
     ),
+    # Trained policies: runs, scores and reports of them.
+    "evaluation": _layer(
+        "gym.evaluation gym.evaluation_environment gym.policies",
+        "errors data backtest records gym scoring report",
+        "gymnasium numpy",
+        "tensordict torch",
+    ),
+    "sb3_callback": _layer("gym.sb3_callback", "errors untrusted pages evaluation", "numpy stable_baselines3"),
+    "sb3_names": _layer("sb3", "sb3 sb3_callback", ""),
     "audits": _layer(
         "audits audits.*",
         f"{CORE} gym harness scoring pages",
@@ -241,6 +250,7 @@ DEFERRED = {
     **_deferred("cli.selected_agent", "research.*", _COMMAND),
     **_deferred("cli.version_info", "report.wasm_engine", _COMMAND),
     **_deferred("backtest.run", "report.run_report", "`Run.report` and `Run.plot` draw the run"),
+    **_deferred("gym", "gym.evaluation", "evaluations import backtests and reports, which a training does not need"),
     **_deferred("gym.rendering", "report.charts.raster", "`render_mode='rgb_array'` draws a picture"),
     **_deferred("testing", "harness.conformance", _PLUGIN),
     **_deferred("testing.pytest_plugin", "audits.leakcheck", _PLUGIN),

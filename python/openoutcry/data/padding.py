@@ -1,4 +1,4 @@
-"""Markets with symbols that are never listed, so that markets of several sizes have one shape."""
+"""Markets padded to one shape with symbols that are never listed."""
 
 from __future__ import annotations
 

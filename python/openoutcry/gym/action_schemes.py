@@ -20,9 +20,9 @@ from openoutcry.openoutcry_py import Limits
 ACTIONS = ("weights", "parts", "softmax", "discrete", "multi-discrete")
 HOLD = "hold"
 """The level that keeps a position."""
-SPAN = 10.0
-"""Bound of the numbers of a softmax action: the odds of two symbols are at most e^20."""
-FLAT = 2.0**-20
+SPAN = 5.0
+"""Score of a softmax action of 1: the ratio of two weights is at most e^10, or 22,026."""
+FLAT = 1e-4
 """Softmax weights below this are 0, so that a policy can close a position."""
 
 _Numbers: TypeAlias = npt.NDArray[Any]
@@ -44,7 +44,7 @@ class ActionScheme(Protocol):
         """
 
     def masks(self, listed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return the valid choices of every lane, as MaskablePPO of sb3-contrib reads them.
+        """Return the valid choices of every lane, as MaskablePPO reads them.
 
         Args:
             listed: The symbols that can be traded, shape `(n_lanes, n)`.
@@ -52,7 +52,10 @@ class ActionScheme(Protocol):
 
 
 class Parts:
-    """Numbers in [-1, 1] in units of an equal part of NAV: the weight is the number over the number of symbols."""
+    """Numbers in [-1, 1], in units of an equal part of NAV.
+
+    The weight of a symbol is its number over the number of symbols, so that the gross is at most 1.
+    """
 
     def __init__(self, n_symbols: int, *, allows_short: bool) -> None:
         self._n = n_symbols
@@ -68,15 +71,18 @@ class Parts:
 
 
 class Softmax:
-    """Weights of all symbols and of cash from real numbers, cash last: at least 0, with the sum 1."""
+    """Weights of all symbols and of cash, cash last: at least 0, with the sum 1.
+
+    They are proportional to the exponential of `SPAN` times the action.
+    """
 
     def __init__(self, n_symbols: int) -> None:
         self._n = n_symbols
-        self.space = spaces.Box(-SPAN, SPAN, (n_symbols + 1,), np.float32)
+        self.space = spaces.Box(-1.0, 1.0, (n_symbols + 1,), np.float32)
 
     def read(self, actions: Any, n_lanes: int) -> _Read:
         """Return the weights of actions of shape `(n_lanes, n + 1)`."""
-        scores = _numbers(actions, (n_lanes, self._n + 1))
+        scores = SPAN * _numbers(actions, (n_lanes, self._n + 1))
         # Infinity less infinity is NaN, which the engine refuses.
         with np.errstate(invalid="ignore"):
             powers = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -90,7 +96,9 @@ class Softmax:
 
 
 class Levels:
-    """Choices among levels: the weight of a symbol is its level over the number of symbols.
+    """Choices among levels.
+
+    The weight of a symbol is its level over the number of symbols.
 
     Args:
         levels: Numbers, and at most one `hold`.
@@ -131,7 +139,7 @@ class Levels:
 
 
 def action_scheme(action: Any, levels: Any, n_symbols: int, limits: Sequence[Limits]) -> ActionScheme | None:
-    """Return the scheme of the arguments `action` and `levels`; None for target weights.
+    """Return the scheme of `action` and `levels`; None for target weights.
 
     Args:
         action: One of `ACTIONS`.

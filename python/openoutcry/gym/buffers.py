@@ -53,13 +53,16 @@ def allocate_buffers(kind: str, lanes: int, space: spaces.Space[Any], out: Any =
     return bound, out, *results
 
 
-def allocate_buffer_sets(core: native.Batch, kind: str, lanes: int, space: spaces.Space[Any]) -> list[RotatingSet]:
+def allocate_buffer_sets(
+    core: native.Batch, kind: str, lanes: int, space: spaces.Space[Any], *, slides: bool
+) -> list[RotatingSet]:
     """Return buffer sets that steps write into in rotation.
 
-    There are two groups of arrays, so that a learner can still read one while the other is written.
+    There are two groups of arrays, so that a learner can still read one while the other is written. Flat observations
+    slide over longer rows if every lane keeps its market.
     """
     groups = [
-        _sliding_buffers(core, lanes, space) if kind == "flat" else [allocate_buffers(kind, lanes, space)]
+        _sliding_buffers(core, lanes, space) if kind == "flat" and slides else [allocate_buffers(kind, lanes, space)]
         for _ in range(2)
     ]
     sets = [buffers for pair in zip(*groups, strict=True) for buffers in pair]

@@ -12,13 +12,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import (
-    check_row_names,
-    costs_and_limits,
-    lookback_of,
-    seed_of,
-    unmasked_array,
-)
+from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of, seed_of, unmasked_array
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
@@ -27,7 +21,7 @@ from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.lane_actions import hold_mask
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
-from openoutcry.gym.observed_columns import mask_of, observed_columns
+from openoutcry.gym.observed_columns import observed_columns
 from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import (
@@ -35,13 +29,14 @@ from openoutcry.gym.settings import (
     ON_INVALID,
     TERMS,
     WINDOWS,
+    KnownArguments,
     Setting,
     changed_episodes,
     checked_options,
     one_of,
     option_hint,
 )
-from openoutcry.gym.spaces import action_space, observation_of, observation_space
+from openoutcry.gym.spaces import observation_of, observation_space, space_of
 from openoutcry.gym.step_info import full_info
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
 
@@ -49,7 +44,7 @@ Observation = Any  # a dict of arrays, or one array
 _Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any]]
 
 
-class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
+class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]]):
     """A market to trade bar by bar.
 
     An action is decided at a close, filled at the next open and rewarded at the next close.
@@ -106,8 +101,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             `{"log": 1.0, "turnover-penalty": 0.001}`; or a function from `openoutcry.gym.rewards.StepFigures` to an
             array of one reward per lane. It shapes training, not scores.
         reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
-        action: `weights`; `parts`, numbers in [-1, 1] in units of NAV over n; `softmax`, `(n + 1,)` real numbers, cash
-            last; `discrete`, the index of a level, for one symbol; or `multi-discrete`, one per symbol.
+        action: `weights`; `parts`, numbers in [-1, 1] in units of NAV over n; `softmax`, `(n + 1,)` numbers in [-1, 1],
+            cash last; `discrete`, the index of a level, for one symbol; or `multi-discrete`, one per symbol.
         levels: Levels of discrete actions, in units of NAV over n, and at most one `hold`; None for short, flat and
             long, or flat and long if shorts are not allowed.
         no_trade_band: An order that changes a weight by less than this is a hold.
@@ -168,21 +163,23 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         costs, limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
         episodes = Episodes(window, within, episode_bars, split)
         self._seed, self._band = seed_of(seed), finite("no_trade_band", no_trade_band)
-        markets = episode_markets((n_symbols, n_days), self._seed, dataset, split, datasets, None)
-        self._markets, market = markets, markets.datasets[0]
+        self._markets = markets = episode_markets((n_symbols, n_days), self._seed, dataset, split, datasets, None)
         self._reward = reward_scheme(reward, reward_parameter)
-        self.__dict__ |= {"datasets": markets.datasets, "dataset": market, "reward_scheme": self._reward.name}
-        windows, shows_mask = (self._kind, lookback, history), mask_of(mask, self._kind, markets)
-        self._observed = observed_columns(markets.datasets, features, scale, windows, shows_mask)
+        self._observed = observed_columns(markets, features, scale, (self._kind, lookback, history, mask))
+        self._scheme = action_scheme(action, levels, markets.n_symbols, [limits])
+        self._prepare(costs, limits, episodes)
+
+    def _prepare(self, costs: CostModel, limits: Limits, episodes: Episodes) -> None:
+        """Create the native environment and the spaces."""
+        markets = self._markets
+        self.__dict__ |= {"datasets": markets.datasets, "dataset": markets.datasets[0]}
+        self.__dict__["reward_scheme"] = self._reward.name
         self._adopt(*self._native(costs, limits, episodes))
         self._is_ready = not episodes.is_random
         self._navs: list[float] = []
-        n, n_bars = market.n_symbols, max(each.n_bars for each in markets.datasets)
-        self._scheme = action_scheme(action, levels, n, [limits])
-        self.action_space: spaces.Space[Any] = self._scheme.space if self._scheme else action_space(n, [limits])
-        self.observation_space: spaces.Space[Any] = observation_space(
-            self._kind, n, self._lookback, n_bars, self._observed
-        )
+        self.action_space: spaces.Space[Any] = space_of(self._scheme, markets.n_symbols, [limits])
+        shape = markets.n_symbols, self._lookback, markets.n_bars
+        self.observation_space: spaces.Space[Any] = observation_space(self._kind, *shape, self._observed)
 
     def _native(self, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
         """Return the native environment and stream of these settings, and the settings."""

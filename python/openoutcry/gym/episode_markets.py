@@ -38,6 +38,16 @@ class EpisodeMarkets:
     has_listing_changes: bool
 
     @property
+    def n_symbols(self) -> int:
+        """Symbols of each market."""
+        return self.datasets[0].n_symbols
+
+    @property
+    def n_bars(self) -> int:
+        """Bars of the longest market."""
+        return max(market.n_bars for market in self.datasets)
+
+    @property
     def changes(self) -> bool:
         """Whether episodes have different markets."""
         return self.kind != "fixed"

@@ -20,13 +20,13 @@ from openoutcry.gym.episode_markets import EpisodeMarkets
 from openoutcry.gym.lane_actions import hold_mask
 from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
-from openoutcry.gym.settings import Setting
+from openoutcry.gym.settings import KnownArguments, Setting
 from openoutcry.gym.spaces import observation_space
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
-class LaneViews:
+class LaneViews(KnownArguments):
     """Accounts and markets of the lanes of a batch."""
 
     datasets = Setting[tuple[Dataset, ...]]("create another environment")
@@ -107,8 +107,8 @@ class LaneViews:
         if self.render_mode is None or self._navs is None:
             logger.warn("`render` needs a `render_mode`, and a `reset` before it")
             return None
-        n_bars = max(market.n_bars for market in self.datasets)
-        space = observation_space("dict", self.datasets[0].n_symbols, None, n_bars, self._observed)
+        shape = self.datasets[0].n_symbols, None, self._markets.n_bars
+        space = observation_space("dict", *shape, self._observed)
         bound, accounts, *_ = allocate_buffers("dict", self.num_envs, space)
         self._core.observe(bound)
         markets = (self.datasets, self._core.markets, self._core.bars)

@@ -52,22 +52,23 @@ class ObservedColumns:
 
 
 def observed_columns(
-    datasets: Sequence[Dataset], features: Any, scale: Any, windows: tuple[str, Any, Any], mask: bool
+    markets: EpisodeMarkets, features: Any, scale: Any, shown: tuple[str, Any, Any, Any]
 ) -> ObservedColumns:
     """Return the observed columns of markets.
 
     Args:
-        datasets: Markets with the same columns.
+        markets: Markets with the same columns.
         features: Names of features or of `PRICES`; None for all features of the markets.
         scale: One of `SCALES`.
-        windows: Kind of the observation, its `lookback` and its `history`.
-        mask: Whether the listed symbols are shown: in a dict by an array, else by a column.
+        shown: Kind of the observation, its `lookback`, its `history` and its `mask`. The listed symbols are shown in a
+            dict by an array, else by a column.
 
     Raises:
         OpenOutcryError: a market lacks a column, a name is repeated, or the scale is unknown.
     """
     if scale not in SCALES:
         raise refusal("argument_invalid", f"`scale` must be one of {', '.join(SCALES)}; received {scale!r}")
+    datasets, (kind, lookback, windows, mask) = markets.datasets, shown
     found = [_scopes(dataset, features) for dataset in datasets]
     # Equal dicts may have another order of names.
     if (other := next((each for each in found if list(each.items()) != list(found[0].items())), None)) is not None:
@@ -78,16 +79,16 @@ def observed_columns(
         message = f"`scale` must be none without `features`; received {scale!r}"
         raise refusal("argument_invalid", f"{message}; hint: Dataset.with_features, or features=('volume',)")
     symbol_names, market_names = (tuple(name for name in names if names[name] == of) for of in ("symbol", "market"))
-    history = _history(datasets, *windows)
-    if mask and windows[0] != "dict" and LISTED not in symbol_names:
+    history, shows_mask = _history(datasets, kind, lookback, windows), _shows_mask(mask, kind, markets)
+    if shows_mask and kind != "dict" and LISTED not in symbol_names:
         if any(LISTED in dataset.features for dataset in datasets):
             message = f"a market with `mask` must have no feature named {LISTED}, the name of the mask"
             raise refusal("argument_invalid", f"{message}; received one")
         symbol_names += (LISTED,)
-    return ObservedColumns(symbol_names, market_names, scale, history, mask)
+    return ObservedColumns(symbol_names, market_names, scale, history, shows_mask)
 
 
-def mask_of(mask: bool | None, kind: str, markets: EpisodeMarkets) -> bool:
+def _shows_mask(mask: Any, kind: str, markets: EpisodeMarkets) -> bool:
     """Return whether observations show the listed symbols.
 
     By default a dict does where symbols may come and go, and every observation where a market is padded.
@@ -115,7 +116,10 @@ def _history(datasets: Sequence[Dataset], kind: str, lookback: Any, history: Any
 
 
 def _scopes(dataset: Dataset, features: Any, others: Sequence[str] = ()) -> dict[str, str]:
-    """Return the scope, `symbol` or `market`, of each named column; without names, of features and `others`."""
+    """Return the scope, `symbol` or `market`, of each named column.
+
+    Without names, they are those of features and `others`.
+    """
     known = {name: "market" if feature.values.ndim == 1 else "symbol" for name, feature in dataset.features.items()}
     shown = PRICES if features is not None else others
     known |= {name: "symbol" for name in shown if getattr(dataset, name) is not None}

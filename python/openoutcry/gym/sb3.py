@@ -23,7 +23,8 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
     `final_info`, `terminal_observation`, and `TimeLimit.truncated`: whether the window ended, rather than the account.
 
     `seed(s)` gives sub-environment i the seed `s + i` at the next `reset`. All sub-environments are one object: an
-    attribute is shared, and a method is called once, with its result repeated for each requested index.
+    attribute is shared, and a method is called once, with its result repeated for each requested index. MaskablePPO of
+    sb3-contrib reads `action_masks`, whose result is one row per index.
 
     Args:
         env: A vector environment with `autoreset_mode=AutoresetMode.SAME_STEP`. `copy=False` is safe, since
@@ -88,9 +89,12 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
         setattr(self.env, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environment once; return its result for each index."""
-        result = getattr(self.env, method_name)(*method_args, **method_kwargs)
-        return [result] * len(list(self._get_indices(indices)))
+        """Call a method of the environment once; return its result for each index.
+
+        For `action_masks`, the result of an index is the row of its sub-environment.
+        """
+        result, lanes = getattr(self.env, method_name)(*method_args, **method_kwargs), list(self._get_indices(indices))
+        return [result[lane] for lane in lanes] if method_name == "action_masks" else [result] * len(lanes)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
         """Return False for each requested index: sub-environments have no wrappers."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 from typing import Any, Generic, TypeVar, overload
 
 from openoutcry.arguments import type_of
@@ -14,6 +16,7 @@ T = TypeVar("T")
 
 TERMS = ("costs", "limits")
 WINDOWS = ("window", "within", "episode_bars")
+MARKET = ("n_symbols", "n_days", "dataset", "datasets")
 OPTIONS = (*TERMS, *WINDOWS)
 """Options of `reset`; they hold from that reset on."""
 
@@ -52,6 +55,25 @@ class Setting(Generic[T]):
     def __set__(self, instance: object, value: Any) -> None:
         message = f"`{self._name}` must be an argument of the constructor; received an assignment"
         raise refusal("argument_invalid", f"{message}; hint: {self._hint}")
+
+
+class KnownArguments:
+    """An environment that keeps the arguments of its constructor, but no market.
+
+    `openoutcry.gym.evaluate` creates an equal environment from them. A sealed market could not be saved.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return an environment that its constructor initializes next."""
+        created = super().__new__(cls)
+        known = signature(cls.__init__)
+        with suppress(TypeError):  # which the constructor raises
+            given = dict(known.bind(created, *args, **kwargs).arguments)
+            more = [name for name, each in known.parameters.items() if each.kind is each.VAR_KEYWORD]
+            given |= given.pop(more[0], {}) if more else {}
+            kept = {name: value for name, value in given.items() if name not in ("self", *MARKET)}
+            created.__dict__["_arguments"] = kept
+        return created
 
 
 def option_hint(name: str) -> str:

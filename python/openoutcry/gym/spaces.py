@@ -13,6 +13,7 @@ from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
+from openoutcry.gym.action_schemes import ActionScheme
 from openoutcry.gym.observed_columns import PRICES, ObservedColumns
 from openoutcry.openoutcry_py import Limits
 
@@ -32,7 +33,12 @@ def observation_of(value: Any) -> str:
     return str(value)
 
 
-def action_space(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
+def space_of(scheme: ActionScheme | None, n_symbols: int, limits: Sequence[Limits]) -> spaces.Space[Any]:
+    """Return the space of the actions of a scheme, or of target weights."""
+    return _weights(n_symbols, limits) if scheme is None else scheme.space
+
+
+def _weights(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
     """Return the space of target weights within the widest of the limits."""
     top = _float32_below(min(max(each.max_weight for each in limits), native.MAX_ABS_WEIGHT))
     low = -top if any(each.allow_short for each in limits) else np.float32(0.0)

@@ -13,7 +13,7 @@ from openoutcry.arguments import checked_integer, costs_and_limits
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.market_arguments import limits_of
-from openoutcry.gym.settings import TERMS, WINDOWS, changed_episodes
+from openoutcry.gym.settings import INFOS, TERMS, WINDOWS, changed_episodes, one_of
 from openoutcry.openoutcry_py import CostModel, Limits
 
 
@@ -38,12 +38,13 @@ def lane_terms(
     return tuple(cost for cost, _ in pairs), tuple(limit for _, limit in pairs)
 
 
-def batch_settings(no_trade_band: Any, max_episode_steps: Any, threads: Any) -> dict[str, Any]:
+def batch_settings(no_trade_band: Any, max_episode_steps: Any, threads: Any, info: Any) -> dict[str, Any]:
     """Return checked settings of a batch by name."""
     most = max_episode_steps
     return {
         "no_trade_band": finite("no_trade_band", no_trade_band),
         "max_episode_steps": None if most is None else checked_integer("max_episode_steps", most, 1, 2**31 - 1),
+        "records": one_of("info", info, INFOS) == "full",
         "threads": checked_integer("threads", threads, 1, 32),
     }
 

@@ -22,11 +22,11 @@ from openoutcry.gym.episodes import Episodes
 from openoutcry.gym.lane_actions import lane_seeds, readable, with_holds
 from openoutcry.gym.lane_views import LaneViews
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market
-from openoutcry.gym.observed_columns import mask_of, observed_columns
+from openoutcry.gym.observed_columns import observed_columns
 from openoutcry.gym.rendering import MODES, NavHistory, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
-from openoutcry.gym.settings import INFOS, ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
-from openoutcry.gym.spaces import action_space, observation_of, observation_space
+from openoutcry.gym.settings import ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
+from openoutcry.gym.spaces import observation_of, observation_space, space_of
 from openoutcry.gym.step_info import LaneInfos, copied_observations
 from openoutcry.gym.sub_environments import batch_settings, changed_lanes, lane_terms, mode_of, reset_mask
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
@@ -157,28 +157,27 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         self.render_mode = render_mode_of(render_mode)
         self.render_lane = checked_integer("render_lane", render_lane, 0, self.num_envs - 1)
         self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
-        self._shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
-        self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
         episodes = Episodes(window, within, episode_bars, split)
-        sizes = (n_symbols, n_days)
-        markets = episode_markets(sizes, seed_of(seed), dataset, split, datasets, self.num_envs)
+        self._markets = episode_markets((n_symbols, n_days), seed_of(seed), dataset, split, datasets, num_envs)
         terms = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
-        self.autoreset_mode = mode_of(autoreset_mode)
         self._reward = reward_scheme(reward, reward_parameter)
-        self.__dict__ |= {"datasets": markets.datasets, "reward_scheme": self._reward.name}
-        self._markets, windows = markets, (self._kind, lookback, history)
-        shows_mask = mask_of(mask, self._kind, markets)
-        self._observed = observed_columns(markets.datasets, features, scale, windows, shows_mask)
-        self._settings = batch_settings(no_trade_band, max_episode_steps, threads)
-        self._settings |= {"seed": seed, "records": one_of("info", info, INFOS) == "full"}
-        self._scheme = action_scheme(action, levels, markets.datasets[0].n_symbols, list(dict.fromkeys(terms[1])))
-        self._prepare(terms)
-        self._adopt(self._batch(*terms, episodes), *terms, episodes)
+        self._observed = observed_columns(self._markets, features, scale, (self._kind, lookback, history, mask))
+        self._settings = batch_settings(no_trade_band, max_episode_steps, threads, info) | {"seed": seed}
+        self._scheme = action_scheme(action, levels, self._markets.n_symbols, terms[1])
+        self._prepare((*terms, episodes), mode_of(autoreset_mode), on_invalid)
 
-    def _prepare(self, terms: tuple[tuple[CostModel, ...], tuple[Limits, ...]]) -> None:
-        """Add the settings that other settings determine, and create the spaces."""
-        markets = self.datasets
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+    def _prepare(
+        self,
+        changeable: tuple[tuple[CostModel, ...], tuple[Limits, ...], Episodes],
+        autoreset_mode: AutoresetMode,
+        on_invalid: str,
+    ) -> None:
+        """Add the settings that other settings determine, and create batch and spaces."""
+        self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
+        self.__dict__ |= {"datasets": self._markets.datasets, "reward_scheme": self._reward.name}
+        self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
+        self.autoreset_mode = autoreset_mode
+        self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
         self._settings |= {
             "reward": self._reward.engine,
             "reward_parameter": self._reward.parameter,
@@ -192,16 +191,16 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
             "markets": (self._markets.kind, self._markets.split),
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
-        if self._kind == "cursor" and len(markets) > 1:
+        if self._kind == "cursor" and len(self.datasets) > 1:
             message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
-            raise refusal("argument_invalid", f"{message}; received cursor and {len(markets)} datasets")
-        n, n_bars = markets[0].n_symbols, max(market.n_bars for market in markets)
-        box = action_space(n, list(dict.fromkeys(terms[1])))
-        self.single_action_space = box if self._scheme is None else self._scheme.space
-        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars, self._observed)
+            raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
+        self.single_action_space = space_of(self._scheme, self._markets.n_symbols, changeable[1])
+        shape = self._markets.n_symbols, self._lookback, self._markets.n_bars
+        self.single_observation_space = observation_space(self._kind, *shape, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded, self._invalid = False, cast("_Flags | None", None)
         self._navs: NavHistory | None = None
+        self._adopt(self._batch(*changeable), *changeable)
 
     def _batch(self, costs: Sequence[CostModel], limits: Sequence[Limits], episodes: Episodes) -> native.Batch:
         windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
@@ -226,7 +225,8 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._last, self._final = allocate_buffers(*self._layout)[:2]
         if not self._copies:
-            self._buffer_sets, self._next_set = allocate_buffer_sets(core, *self._layout), 0
+            slides = not self._markets.changes
+            self._buffer_sets, self._next_set = allocate_buffer_sets(core, *self._layout, slides=slides), 0
         # The first reset replaces these with the native methods, so that steps need no check.
         self._step: Callable[..., int] = core.step if self._is_seeded else self._refuse
         self._step_new: Callable[..., Any] = core.step_new if self._is_seeded else self._refuse

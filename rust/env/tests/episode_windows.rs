@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, BatchError, Market, ObservationArrays, Outcome, Settings, Terms};
 use openoutcry::{
-    CostModel, Dataset, EpisodeStream, EpisodeMarkets, EpisodeWindows, Limits, Reward, Shaping, StepError, TradingEnv, Window,
+    CostModel, Dataset, EpisodeMarkets, EpisodeStream, EpisodeWindows, Limits, Reward, Shaping, StepError, TradingEnv,
+    Window,
 };
 
 fn random(start: usize, end: usize, n_bars: usize, split: &str) -> EpisodeWindows {

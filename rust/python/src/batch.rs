@@ -131,7 +131,7 @@ impl Batch {
         (0..self.core.n_lanes()).map(|lane| self.core.stream(lane)).collect()
     }
 
-    /// Set the datasets of the next episodes: pairs of a lane and the index of a dataset.
+    /// Set the datasets of next episodes, pairs of a lane and the index of a dataset.
     fn set_next_markets(&mut self, lanes: Vec<(usize, usize)>) -> PyResult<()> {
         self.core.set_next_markets(&lanes).map_err(to_py)
     }

@@ -316,7 +316,7 @@ impl TradingEnv {
 
     /// Return the info of the last array step.
     ///
-    /// The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
+    /// The fields are `nav`, `date`, `events`, `costs` by kind, the gains and the `decision`, in which NaN is a hold.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("nav", self.core.book().nav())?;
@@ -335,6 +335,7 @@ impl TradingEnv {
             info.set_item("interest", stepped.interest)?;
             info.set_item("settlement", stepped.settlement)?;
             info.set_item("turnover", stepped.turnover)?;
+            info.set_item("decision", self.core.orders())?;
         }
         info.set_item("events", events)?;
         Ok(info)

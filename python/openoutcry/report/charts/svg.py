@@ -37,9 +37,8 @@ LEFT, RIGHT = 56, 140
 _LABEL_CHARS = 18
 _LABEL_GAP = 15.0
 _TOP, _BOTTOM = 10, 26
-_FRAMED = '<svg class="oo-chart oo-framed" role="img" width="100%"'
-# Plots with two axes of numbers have another class after these.
-_ANY_FRAMED = '<svg class="oo-chart oo-framed'
+_FRAMED_CLASS = '<svg class="oo-chart oo-framed'
+_FRAMED = f'{_FRAMED_CLASS}" role="img" width="100%"'
 _SLIM = '<svg class="oo-chart" role="img" width="100%"'
 
 
@@ -172,7 +171,7 @@ def standalone(*charts: str, title: str = "", width: int = 760) -> str:
     body = []
     for chart in charts:
         height = int(chart.partition(' height="')[2].partition('"')[0])
-        left, right = (LEFT, RIGHT) if chart.startswith(_ANY_FRAMED) else (8, 8)
+        left, right = (LEFT, RIGHT) if chart.startswith(_FRAMED_CLASS) else (8, 8)
         box = f'x="{left}" y="{offset}" width="{width - left - right}" height="{height}"'
         body.append(f'<svg {box} overflow="visible">{chart}</svg>')
         offset += height + 8

@@ -123,7 +123,7 @@ impl Market {
         self.columns(scope).count()
     }
 
-    /// Returns the number of columns of the windows of dictionary observations; 0 for closes.
+    /// Returns the number of columns of windows; 0 for closes.
     #[must_use]
     pub fn n_history(&self) -> usize {
         self.history.len()
@@ -135,7 +135,7 @@ impl Market {
         lookback * self.data.n_symbols() * self.history.len().max(1)
     }
 
-    /// Writes the windows of a dictionary observation, `(lookback, n_symbols, n_history)`.
+    /// Writes the windows of an observation, `(lookback, n_symbols, n_history)`.
     pub(crate) fn write_history(&self, bar: usize, lookback: usize, rows: &mut [f64]) {
         if self.history.is_empty() {
             self.data.as_of(bar).history_rows(lookback, rows);

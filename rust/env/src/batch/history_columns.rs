@@ -1,4 +1,4 @@
-//! Windows of prices, volumes and features per symbol, on the share basis of the last bar.
+//! Windows of prices, volumes and features on the share basis of the last bar.
 
 use openoutcry_engine::{Dataset, FeatureScope};
 
@@ -35,7 +35,9 @@ impl HistoryColumn {
         Some(Self { basis, values: data.column(name)? })
     }
 
-    /// Writes the last `lookback` values of every symbol as of a bar, each at a multiple of `stride`.
+    /// Writes the last `lookback` values of every symbol as of a bar.
+    ///
+    /// They are `stride` elements apart.
     ///
     /// A bar without a value repeats the value before it. Bars before the listing of a symbol and after its settlement
     /// are 0.
@@ -61,7 +63,7 @@ impl HistoryColumn {
         }
     }
 
-    /// Passes the last `n` values of a symbol, oldest first, with the splits between them.
+    /// Passes the last `n` values of a symbol, oldest first, and splits.
     fn write_symbol(
         &self,
         data: &Dataset,

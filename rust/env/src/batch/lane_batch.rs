@@ -349,13 +349,14 @@ impl Batch {
     }
 
     fn check_seen(&self, seen: &ObservationArrays<'_>) -> Result<(), BatchError> {
+        // A lane that changed its market would keep bars of the market before.
         if let ObservationArrays::Sliding(sliding) = seen
-            && !sliding.is_of(self.id)
+            && !(sliding.is_of(self.id) && self.settings.episode_markets == EpisodeMarkets::Fixed)
         {
             return Err(BatchError::Setting {
                 name: "observations",
-                range: "sliding observations of this batch",
-                value: "those of another batch".to_owned(),
+                range: "sliding observations of this batch, with one market per lane",
+                value: "others".to_owned(),
             });
         }
         match seen.wrong_length(self.episodes.len(), &self.markets[0], self.settings.lookback) {

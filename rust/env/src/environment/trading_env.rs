@@ -219,6 +219,14 @@ impl TradingEnv {
         &self.episode.book
     }
 
+    /// Returns the target weights of the last decision, after holds and the no-trade band.
+    ///
+    /// NaN is a hold; all are NaN after a reset or a restored state.
+    #[must_use]
+    pub fn orders(&self) -> &[f64] {
+        self.episode.orders()
+    }
+
     /// Returns the events of the last step.
     ///
     /// Empty after a reset or a restored state.

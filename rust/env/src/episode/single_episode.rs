@@ -80,6 +80,7 @@ impl Episode {
     fn forget(&mut self, terminated: bool) {
         (self.terminated, self.memory) = (terminated, RewardState::default());
         self.refusals.clear();
+        self.orders.fill(f64::NAN);
         self.tells = false;
     }
 
@@ -117,6 +118,7 @@ impl Episode {
             hold_within(shaping.no_trade_band, |symbol| self.book.weight(symbol), &mut orders);
         }
         let stepped = self.trade(data, &orders)?;
+        self.orders = orders;
         Ok((stepped, shaping.reward.of(&stepped, &mut self.memory)))
     }
 
@@ -145,7 +147,9 @@ impl Episode {
         Ok(stepped)
     }
 
-    /// Returns the dense orders of the last decision.
+    /// Returns the dense orders of the last decision; NaN is a hold.
+    ///
+    /// Before the first decision, all are holds.
     pub(crate) fn orders(&self) -> &[f64] {
         &self.orders
     }
