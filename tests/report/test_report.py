@@ -15,7 +15,7 @@ import pytest
 from report_pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run, make_scores
 
 from openoutcry.report import charts
-from openoutcry.report.charts import downsampling, equity_charts, palette
+from openoutcry.report.charts import downsampling, equity_charts, palette, plot_frame
 from openoutcry.report.charts.raster import render_frame
 from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
 from openoutcry.report.pages import verdict_text
@@ -276,6 +276,14 @@ def test_a_standalone_chart_is_a_complete_svg_document() -> None:
     assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert ("prefers-color-scheme:dark" in text, text.count("http")) == (True, 1)
     Page(text)
+
+
+def test_a_standalone_chart_has_room_for_the_labels_of_every_frame() -> None:
+    run = make_run("a", 300, 1)
+    axis = plot_frame.axis_of("x", [0.0, 1.0])
+    line = equity_charts.Line(run.name, run.dates, run.nav)
+    for framed in (plot_frame.plot("t", "d", axis, axis, ""), equity_charts.equity_chart([line])):
+        assert '<svg x="56"' in charts.standalone(framed)
 
 
 @pytest.mark.parametrize(
