@@ -180,7 +180,6 @@ def _run_session(
     prepared: _PreparedSession, proposer: Proposer, workspace: Workspace, trial_store: TrialStore, journal: Journal
 ) -> Result:
     spec, setup, builder = prepared.spec, prepared.setup, _builder_of(prepared.spec)
-    is_kept = not (isinstance(trial_store, NullTrialStore) and journal.is_replaying)
     context = SessionContext(
         spec.session_id,
         spec.config,
@@ -190,7 +189,7 @@ def _run_session(
         builder,
         spec.prior_trials,
         trial_store,
-        Blobs(workspace.blobs if is_kept else None),
+        Blobs(None if journal.is_read_only else workspace.blobs),
         cancelled=workspace.cancelled,
     )
     start = start_payload(spec, prepared.vault, setup, builder)
