@@ -82,10 +82,11 @@ class Softmax:
 
     def read(self, actions: Any, n_lanes: int) -> _Read:
         """Return the weights of actions of shape `(n_lanes, n + 1)`."""
-        scores = SPAN * _numbers(actions, (n_lanes, self._n + 1))
-        # Infinity less infinity is NaN, which the engine refuses.
-        with np.errstate(invalid="ignore"):
-            powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        with np.errstate(over="ignore"):
+            scores = SPAN * _numbers(actions, (n_lanes, self._n + 1))
+        # The engine refuses NaN.
+        scores[~np.isfinite(scores).all(axis=1)] = np.nan
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         weights = powers[:, :-1] / powers.sum(axis=1, keepdims=True)
         weights[weights < FLAT] = 0.0
         return weights, None
@@ -168,6 +169,10 @@ def action_scheme(action: Any, levels: Any, n_symbols: int, limits: Sequence[Lim
 def _levels(levels: Any, n_symbols: int, limits: Sequence[Limits]) -> list[float | str]:
     most = n_symbols * max(min(each.max_weight, each.max_gross) for each in limits)
     least = -most if any(each.allow_short for each in limits) else 0.0
+    bounds = {(min(each.max_weight, each.max_gross), each.allow_short) for each in limits}
+    if levels is None and len(bounds) > 1:
+        message = "`levels` must be given if the limits of lanes differ, as their widest levels do"
+        raise refusal("argument_invalid", f"{message}; received none; hint: levels=(0, 1)")
     if levels is None:
         levels = [0.0, min(most, 1.0)] if least == 0.0 else [max(least, -1.0), 0.0, min(most, 1.0)]
     if isinstance(levels, (str, bytes)) or not isinstance(levels, (Sequence, np.ndarray)):
@@ -180,7 +185,7 @@ def _levels(levels: Any, n_symbols: int, limits: Sequence[Limits]) -> list[float
     for level in found:
         if not isinstance(level, str) and not least <= level <= most:
             message = f"`levels` must be {least:g} to {most:g}, the number of symbols times the limits on a weight"
-            raise refusal("argument_invalid", f"{message}; received {level:g}")
+            raise refusal("argument_invalid", f"{message}; received {level!r}")
     return found
 
 

@@ -19,7 +19,7 @@ from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import action_scheme
 from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
-from openoutcry.gym.lane_actions import hold_mask
+from openoutcry.gym.lane_actions import hold_mask, one_lane
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
 from openoutcry.gym.observed_columns import observation_labels, observed_columns
 from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
@@ -38,7 +38,7 @@ from openoutcry.gym.settings import (
 )
 from openoutcry.gym.spaces import observation_of, observation_space, space_of
 from openoutcry.gym.step_info import full_info, light_info
-from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
+from openoutcry.openoutcry_py import CostModel, Limits, State
 
 Observation = Any
 _Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any]]
@@ -173,18 +173,20 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         """Create the native environment and the spaces."""
         markets, named = self._markets, {"reward_scheme": self._reward.name}
         self.__dict__ |= named | {"datasets": markets.datasets, "dataset": markets.datasets[0]}
-        self._adopt(*self._native(costs, limits, episodes))
-        self._is_ready = not episodes.is_random
+        self._adopt(*self._native(self.dataset, costs, limits, episodes))
+        self._is_ready = not (episodes.is_random or markets.changes)
         self._navs: list[float] = []
         self.action_space: spaces.Space[Any] = space_of(self._scheme, markets.n_symbols, [limits])
         shape = markets.n_symbols, self._lookback, markets.n_bars
         self.observation_space: spaces.Space[Any] = observation_space(self._kind, *shape, self._observed)
 
-    def _native(self, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
+    def _native(self, market: Dataset, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
         """Return the native environment and stream of these settings, and the settings."""
-        start, end, n_bars, split = episodes.on(self.dataset, self._shown)
+        # A window must exist in every market, also in those of later episodes.
+        ranges = {id(each): episodes.on(each, self._shown) for each in self.datasets}
+        start, end, n_bars, split = ranges[id(market)]
         core = native.TradingEnv.from_dataset(
-            self.dataset._core,
+            market._core,
             window=(start, end),
             costs=costs,
             limits=limits,
@@ -193,7 +195,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
             shaping=(self._reward.engine, self._reward.parameter, self._band),
             observed=self._observed.native,
         )
-        stream = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
+        stream = native.Episodes((start, end), n_bars, split, market.n_bars)
         return core, stream, {"costs": costs, "limits": limits, "_windows": episodes}
 
     def _adopt(self, core: native.TradingEnv, stream: native.Episodes, settings: dict[str, Any]) -> None:
@@ -202,15 +204,9 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
 
     def _move(self, market: Dataset, costs: CostModel, limits: Limits, windows: Episodes) -> None:
         """Use a market and settings from the next episode on."""
-        before, place = self.dataset, self._stream.place
+        adopted = self._native(market, costs, limits, windows)
         self.__dict__["dataset"] = market
-        try:
-            adopted = self._native(costs, limits, windows)
-        except OpenOutcryError:
-            self.__dict__["dataset"] = before
-            raise
         self._adopt(*adopted)
-        self._stream.place = place
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -228,17 +224,17 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         Raises:
             OpenOutcryError: the seed or an option is invalid; the state is unchanged.
         """
-        checked = None if seed is None else seed_of(seed)
-        if changes := checked_options(options):
-            terms = costs_and_limits(*(changes.get(name, getattr(self, name)) for name in TERMS))
-            options = {name: changes[name] for name in WINDOWS if name in changes}
-            self._move(self.dataset, *terms, changed_episodes(self.__dict__["_windows"], options))
-        super().reset(seed=seed)
+        checked, place = None if seed is None else seed_of(seed), self._stream.place
         if checked is not None or not self._is_seeded:
-            self._stream.seed(secrets.randbits(64) if checked is None else checked)
-        market = self.datasets[self._markets.of_episode(*self._stream.place)]
-        if market is not self.dataset:
-            self._move(market, self.costs, self.limits, self.__dict__["_windows"])
+            place = (secrets.randbits(64) if checked is None else checked, 0)
+        changes = checked_options(options)
+        market = self.datasets[self._markets.of_episode(*place)]
+        if changes or market is not self.dataset:
+            terms = costs_and_limits(*(changes.get(name, getattr(self, name)) for name in TERMS))
+            windows = {name: changes[name] for name in WINDOWS if name in changes}
+            self._move(market, *terms, changed_episodes(self.__dict__["_windows"], windows))
+        super().reset(seed=seed)
+        self._stream.place = place
         self._is_seeded = self._is_ready = True
         self._core.begin(*self._stream.next())
         self._navs = [self._core.nav]
@@ -286,7 +282,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
             # Widening float32 is exact: the weights equal those of the JSON interface.
             weights, mask = given.astype(np.float64), None
         else:
-            rows, masks = self._scheme.read(np.expand_dims(unmasked_array("action", action), 0), 1)
+            rows, masks = self._scheme.read(one_lane(unmasked_array("action", action), self.action_space), 1)
             weights, mask = rows[0], None if masks is None else masks[0]
         if hold is None:
             return weights, mask
@@ -349,7 +345,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__ |= saved
         state, place = self.__dict__.pop("_saved")
-        self._core, self._stream, _ = self._native(self.costs, self.limits, saved["_windows"])
+        self._core, self._stream, _ = self._native(self.dataset, self.costs, self.limits, saved["_windows"])
         self._stream.place = place
         self._core.begin(*state.window)
         self._core.restore_state(state)

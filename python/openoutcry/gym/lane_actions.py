@@ -5,12 +5,14 @@ They are lists, integers, arrays with other layouts, and invalid numbers.
 
 from __future__ import annotations
 
+import secrets
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
-from openoutcry.arguments import is_frame, seed_of, unmasked_array
+from openoutcry.arguments import checked_integer, is_frame, is_integer, seed_of, unmasked_array
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -48,6 +50,13 @@ def hold_mask(hold: Any, shape: tuple[int, ...]) -> _Flags:
     return mask
 
 
+def one_lane(action: npt.NDArray[Any], space: spaces.Space[Any]) -> npt.NDArray[Any]:
+    """Return an action as that of one lane; an index of a level may have an axis of its own."""
+    if isinstance(space, spaces.Discrete) and action.shape == (1,):
+        return action
+    return action[np.newaxis]
+
+
 def with_holds(actions: npt.NDArray[Any], hold: _Flags | None) -> tuple[npt.NDArray[Any], _Flags, _Flags]:
     """Return actions that hold lanes with an invalid number, the holds, and the lanes."""
     invalid: _Flags = ~np.isfinite(actions).all(axis=1)
@@ -56,20 +65,33 @@ def with_holds(actions: npt.NDArray[Any], hold: _Flags | None) -> tuple[npt.NDAr
     return weights, np.broadcast_to(rows, actions.shape) | (False if hold is None else hold), invalid
 
 
-def lane_seeds(seeds: Any, num_envs: int) -> list[int | None]:
-    """Return a list of seeds, one per lane; None continues the episodes of a lane.
+def lane_seeds(seed: Any, is_reset: _Flags, *, is_seeded: bool) -> list[int | None] | None:
+    """Return new seeds of the lanes that are reset; None for a lane, or for all, continues their episodes.
+
+    Args:
+        seed: Seed of lane 0, where lane i has `seed + i`; or one per lane.
+        is_reset: The lanes that are reset.
+        is_seeded: Whether all lanes have a seed; otherwise the system draws one.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the number of seeds is wrong, or a seed is invalid.
     """
-    if isinstance(seeds, np.ndarray):
-        seeds = seeds.tolist()
+    n, resets = is_reset.size, is_reset.tolist()
+    if seed is None and is_seeded:
+        return None
+    if seed is None or is_integer(seed):
+        first = secrets.randbelow(2**64 - n + 1) if seed is None else checked_integer("seed", seed, 0, 2**64 - n)
+        return [first + i if of else None for i, of in enumerate(resets)]
+    seeds = seed.tolist() if isinstance(seed, np.ndarray) else seed
     if not isinstance(seeds, (list, tuple)):
         raise refusal("argument_invalid", f"`seed` must be an integer, a list of seeds or None; received {seeds!r}")
-    if len(seeds) != num_envs:
-        message = f"`seed` must be an integer, or a list of `num_envs`={num_envs} seeds; received {len(seeds)}"
+    if len(seeds) != n:
+        message = f"`seed` must be an integer, or a list of `num_envs`={n} seeds; received {len(seeds)}"
         raise refusal("argument_invalid", message)
-    return [None if seed is None else seed_of(seed) for seed in seeds]
+    given = [None if each is None else seed_of(each) for each in seeds]
+    drawn = [None if is_seeded else secrets.randbits(64) for _ in seeds]
+    chosen = zip(given, drawn, resets, strict=True)
+    return [(new if old is None else old) if of else None for old, new, of in chosen]
 
 
 def _array(error: OpenOutcryError, values: Any, shape: tuple[int, int], kinds: str) -> npt.NDArray[Any]:
@@ -81,4 +103,4 @@ def _array(error: OpenOutcryError, values: Any, shape: tuple[int, int], kinds: s
     return array
 
 
-__all__ = ["hold_mask", "lane_seeds", "readable", "with_holds"]
+__all__ = ["hold_mask", "lane_seeds", "one_lane", "readable", "with_holds"]

@@ -132,11 +132,20 @@ class LaneViews(KnownArguments):
             raise refusal("argument_invalid", "`action_masks` needs discrete actions; received weights")
         return self._scheme.masks(self._core.tradable)
 
-    def _set_next_markets(self, lanes: _Flags) -> None:
-        """Set the markets of the next episodes of lanes, if a function draws them."""
-        if self._markets.function is not None:
-            chosen, streams = np.flatnonzero(lanes).tolist(), self._core.streams
-            self._core.set_next_markets([(lane, self._markets.of_episode(*streams[lane])) for lane in chosen])
+    def _drawn_markets(self, lanes: _Flags, seeds: list[int | None] | None, ahead: int) -> list[tuple[int, int]]:
+        """Return pairs of a lane and the market of a later episode, if a function draws them.
+
+        Args:
+            lanes: The lanes.
+            seeds: New seeds of their streams, or None to continue.
+            ahead: Number of episodes after the next one.
+        """
+        if self._markets.function is None:
+            return []
+        chosen, streams = np.flatnonzero(lanes).tolist(), self._core.streams
+        new = [None if seeds is None else seeds[lane] for lane in range(len(streams))]
+        places = [streams[lane] if new[lane] is None else (new[lane], 0) for lane in chosen]
+        return [(lane, self._markets.of_episode(s, k + ahead)) for lane, (s, k) in zip(chosen, places, strict=True)]
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))

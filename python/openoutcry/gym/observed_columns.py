@@ -109,7 +109,7 @@ def observed_columns(
         raise refusal("argument_invalid", f"{message}; hint: Dataset.with_features, or features=('volume',)")
     symbol_names, market_names = (tuple(name for name in names if names[name] == of) for of in ("symbol", "market"))
     history, shows_mask = _history(datasets, kind, lookback, windows), _shows_mask(mask, kind, markets)
-    if shows_mask and kind != "dict" and LISTED not in symbol_names:
+    if shows_mask and kind != "dict":
         if any(LISTED in dataset.features for dataset in datasets):
             message = f"a market with `mask` must have no feature named {LISTED}, the name of the mask"
             raise refusal("argument_invalid", f"{message}; received one")

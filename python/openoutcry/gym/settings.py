@@ -23,6 +23,16 @@ OPTIONS = (*TERMS, *WINDOWS)
 # Gymnasium passes options through all wrappers, and Minari's `DataCollector` reads this one.
 _OF_WRAPPERS = ("minari_autoseed",)
 
+_FIXED = (
+    "observation", "reward", "reward_parameter", "lookback", "history", "mask", "features", "scale", "split", "action",
+    "levels", "no_trade_band", "info", "on_invalid", "datasets",
+)  # fmt: skip
+_HINTS = {
+    "dataset": "; hint: `datasets` of the constructor draws a market per episode",
+    "max_weight": "; hint: options={'limits': Limits(max_weight=...)}",
+    "allow_short": "; hint: options={'limits': Limits(allow_short=...)}",
+}
+
 INFOS = ("light", "full")
 ON_INVALID = ("raise", "hold")
 
@@ -101,8 +111,8 @@ def checked_options(options: Any, known: Sequence[str] = OPTIONS) -> dict[str, A
     for name in options:
         if name not in (*known, *_OF_WRAPPERS):
             message = f"`options` must be among {', '.join(known)}; received {name!r}"
-            is_fixed = name in ("dataset", "observation", "reward", "lookback", "features", "scale", "split")
-            hint = "; hint: the constructor fixes it, so create another environment" if is_fixed else ""
+            hint = _HINTS.get(name, "; hint: the constructor fixes it, so create another environment")
+            hint = hint if name in (*_FIXED, *_HINTS) else ""
             raise refusal("argument_invalid", message + hint)
     return {name: options[name] for name in options if name in known}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -12,7 +11,7 @@ from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, is_integer, lookback_of, seed_of
+from openoutcry.arguments import checked_integer, lookback_of, seed_of
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import action_scheme
@@ -250,34 +249,25 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         """
         if self.closed:
             raise ClosedEnvironmentError("the environment has been closed")
-        most = 2**64 - self.num_envs
         changes = checked_options(options, ("reset_mask", *OPTIONS))
         mask = reset_mask(changes, self.num_envs, is_seeded=self._is_seeded)
-        is_list = seed is not None and not is_integer(seed)
-        seeds = lane_seeds(seed, self.num_envs) if is_list else None
-        first = None if is_list or seed is None else checked_integer("seed", seed, 0, most)
+        is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
+        seeds = lane_seeds(seed, is_reset, is_seeded=self._is_seeded)
+        # Draws and the batch first: whatever raises changes nothing.
+        next_draws, later_draws = self._drawn_markets(is_reset, seeds, 0), self._drawn_markets(is_reset, seeds, 1)
         if changes.keys() - {"reset_mask"}:
             known = (self.costs, self.limits, self.__dict__["_episodes"])
             changed = changed_lanes(changes, known, mask)
             core = self._batch(*changed)
             core.restore(self._core.save())
             self._adopt(core, *changed)
-        super().reset(seed=first if seeds is None else seeds[0])
-        is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
+        super().reset(seed=None if seed is None or seeds is None else seeds[0])
         if seeds is not None:
-            drawn = (None if self._is_seeded else secrets.randbits(64) for _ in seeds)
-            chosen = zip(seeds, drawn, is_reset, strict=True)
-            self._core.seed_lanes([(new if given is None else given) if of else None for given, new, of in chosen])
-        elif first is None and not self._is_seeded:
-            first = secrets.randbelow(most + 1)
-        if self._markets.function is not None:
-            if first is not None:
-                self._core.seed_lanes([first + i if of else None for i, of in enumerate(is_reset.tolist())])
-            self._set_next_markets(is_reset)
-            first = None
-        self._core.reset(first, mask)
+            self._core.seed_lanes(seeds)
+        self._core.set_next_markets(next_draws)
+        self._core.reset(None, mask)
+        self._core.set_next_markets(later_draws)
         self._is_seeded = True
-        self._set_next_markets(is_reset)
         self._step, self._step_new = self._core.step, self._core.step_new
         if self.render_mode is not None:
             if self._navs is None or mask is None:
@@ -331,9 +321,10 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
             return self._step_read(error, actions, out, hold)
         info: dict[str, Any] = {}
         if signals or self._has_extras:
+            # First, because a reward function may raise.
+            self._fill_info(info, (terminations, truncations, reset), signals)
             if self._reward.function is not None:
                 self._reward.write(rewards, self._core.figures, (terminations, truncations, reset))
-            self._fill_info(info, (terminations, truncations, reset), signals)
         return observation, rewards, terminations, truncations, info
 
     def _step_read(self, error: OpenOutcryError, actions: Any, out: Any, hold: Any) -> _Step:
@@ -385,7 +376,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         if self._navs is not None:
             self._navs.add(self._core.nav, started)
         if signals & 3 and self._markets.function is not None:
-            self._set_next_markets(started)
+            self._core.set_next_markets(self._drawn_markets(started, None, 0))
         if self._infos.has_entries:
             info |= self._infos.after_step(started, self._invalid)
         if signals & 2:

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use openoutcry_engine::{Book, CostModel, Dataset, Limits, Rules, Window};
 use sha2::{Digest, Sha256};
 
+use crate::episode::reward::Shaping;
 use crate::episode::reward_state::RewardState;
 use crate::episode::saved_words::{SavedWords, WordReader};
 
@@ -22,18 +23,18 @@ pub struct State {
 /// Market and rules of a checkpoint, or their digests if it was read from bytes.
 #[derive(Clone, Debug)]
 pub(super) enum StateOwner {
-    Held(Arc<Dataset>, Box<Rules>),
+    Held(Arc<Dataset>, Box<Rules>, Shaping),
     Digests { market: [u8; 32], rules: [u8; 32] },
 }
 
 impl StateOwner {
-    /// Returns whether two checkpoints have equal markets and rules.
+    /// Returns whether two checkpoints have equal markets, rules and rewards.
     ///
     /// Only datasets loaded twice need their fingerprints.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Held(a, rules), Self::Held(b, others)) => {
-                rules == others && (Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint())
+            (Self::Held(a, rules, shaping), Self::Held(b, others, other_shaping)) => {
+                (rules, shaping) == (others, other_shaping) && (Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint())
             }
             _ => self.digests() == other.digests(),
         }
@@ -41,29 +42,31 @@ impl StateOwner {
 
     fn digests(&self) -> [[u8; 32]; 2] {
         match self {
-            Self::Held(market, rules) => [market.fingerprint(), digest_of(rules)],
+            Self::Held(market, rules, shaping) => [market.fingerprint(), digest_of(rules, shaping)],
             Self::Digests { market, rules } => [*market, *rules],
         }
     }
 }
 
-/// Returns the SHA-256 of rules.
+/// Returns the SHA-256 of rules, reward and no-trade band.
 ///
 /// It has the commitment to the fill key instead of the key.
-fn digest_of(rules: &Rules) -> [u8; 32] {
+fn digest_of(rules: &Rules, shaping: &Shaping) -> [u8; 32] {
     let CostModel { fee_bps, slippage_bps, slippage_jitter, impact_bps, financing_bps, cash_bps, borrow_bps, capital } =
         *rules.costs();
     let Limits { max_weight, max_gross, allow_short, max_participation, maintenance_margin } = *rules.limits();
     let costs = [fee_bps, slippage_bps, slippage_jitter, impact_bps, financing_bps, cash_bps, borrow_bps, capital];
     let limits = [max_weight, max_gross, maintenance_margin, max_participation.unwrap_or(f64::NAN)];
     let mut hash = Sha256::new();
-    hash.update(b"openoutcry/state-rules/v1\0");
+    hash.update(b"openoutcry/state-rules/v2\0");
     hash.update(rules.fill_key().commitment());
     hash.update([u8::from(allow_short), u8::from(max_participation.is_some())]);
     for number in costs.into_iter().chain(limits) {
         // Equal zeros have one digest.
         hash.update((number + 0.0).to_le_bytes());
     }
+    // The memory of a reward is that of its scheme. Numbers are in their shortest form.
+    hash.update(format!("{shaping:?}"));
     hash.finalize().into()
 }
 

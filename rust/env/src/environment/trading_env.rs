@@ -284,7 +284,7 @@ impl TradingEnv {
     }
 
     fn owner(&self) -> StateOwner {
-        StateOwner::Held(Arc::clone(&self.data), Box::new(self.episode.rules.clone()))
+        StateOwner::Held(Arc::clone(&self.data), Box::new(self.episode.rules.clone()), self.shaping)
     }
 
     /// Restores a checkpoint.
