@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 FLOOR := .venv-floor
 TRAIN := .venv-train
+OLDER := .venv-train-older
 NEXT := .venv-next
 BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
@@ -15,8 +16,13 @@ PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
 # Versions of the last run of `test-train`, in addition to the pins. pufferlib-core pins torch but works with others.
-TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 sb3-contrib==2.9.2 tensordict==0.15.3 psutil==7.2.2
+TORCH := torch==2.13.0
+TRAINERS := stable-baselines3==2.9.2 sb3-contrib==2.9.2 sbx-rl==0.28.0 jax==0.10.2 torchrl==0.14.1 tensordict==0.15.3 \
+  "minari[create,hdf5]==0.5.4" pillow psutil==7.2.2
 PUFFER := pufferlib-core==3.0.23
+# A second environment without the pins: RLlib needs gymnasium 1.2.2 exactly, and Tianshou pandas below 3.
+OLDER_TRAINERS := "ray[rllib]==2.60.0" tianshou==2.0.1
+OLDER_TESTS := tests/train/test_rllib.py tests/train/test_tianshou.py
 # A pre-release in the bound lets pip install pre-releases of this package; `--pre` would apply to all dependencies.
 VERIFIERS := verifiers>=0.4.1.dev0
 FUZZ_SECONDS ?= 20
@@ -96,9 +102,10 @@ test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest supported numpy and gymnasium
 	$(FLOOR)/bin/python -m pytest $(PARALLEL) -m "not once"
 
-# Not part of `test`: torch installs 5 GB of GPU libraries on every machine.
-test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in a separate environment
-	$(TRAIN)/bin/python -m pytest tests/train
+# Not part of `test`: torch installs 5 GB of GPU libraries in each environment. Minari and Tianshou need Python 3.11.
+test-train: $(TRAIN)/.built $(OLDER)/.built ## Train with eight libraries, in two separate environments
+	$(TRAIN)/bin/python -m pytest tests/train $(OLDER_TESTS:%=--ignore=%)
+	$(OLDER)/bin/python -m pytest $(OLDER_TESTS)
 
 wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the package
 	scripts/wasm
@@ -158,7 +165,7 @@ pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 	$(PYTHON) scripts/pins.py
 
 clean: ## Remove all build products
-	rm -rf target dist site report.html $(VENV) $(FLOOR) $(TRAIN) $(NEXT) python/openoutcry/*.so
+	rm -rf target dist site report.html $(VENV) $(FLOOR) $(TRAIN) $(OLDER) $(NEXT) python/openoutcry/*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf python/openoutcry/report/engine $(addprefix rust/wasm/npm/,dist node_modules src/native LICENSE-* *.tgz)
 
@@ -208,13 +215,23 @@ $(FLOOR)/.built: $(FLOOR)/.venv dist/.built
 
 $(TRAIN)/.venv: scripts/install-system constraints.txt
 	$(PYTHON) -m venv --clear $(TRAIN)
-	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) $(TRAINERS) pytest hypothesis
+	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) $(TORCH) $(TRAINERS) pytest hypothesis
 	@touch $@
 
 $(TRAIN)/.built: $(TRAIN)/.venv dist/.built
 	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
 	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) "openoutcry[train]"
 	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps $(PUFFER)
+	@touch $@
+
+$(OLDER)/.venv: scripts/install-system
+	$(PYTHON) -m venv --clear $(OLDER)
+	$(OLDER)/bin/python -m pip install $(PIP_FLAGS) $(TORCH) $(OLDER_TRAINERS) pytest hypothesis
+	@touch $@
+
+$(OLDER)/.built: $(OLDER)/.venv dist/.built
+	$(OLDER)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
+	$(OLDER)/bin/python -m pip install $(PIP_FLAGS) openoutcry
 	@touch $@
 
 $(NEXT)/.venv: scripts/install-system

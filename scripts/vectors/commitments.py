@@ -57,6 +57,13 @@ MARKET: dict[str, Any] = {
         {"symbol": "BBB", "available_at": "2024-01-02", "headline": "also a"},
     ],
 }
+FEATURES: list[dict[str, Any]] = [
+    {"name": "mood", "scope": "symbol", "values": [[0.5, -1.0], [0.25, 2.0], [0.0, nan]]},
+    {"name": "vix", "scope": "market", "values": [[15.0], [16.5], [15.25]]},
+]
+CANDIDATE: dict[str, Any] = {
+    "library": "trend", "params": {"fast": 20, "slow": 100}, "market": "fx", "holdout": None, "digest": "0" * 64,
+}  # fmt: skip
 SUITE: dict[str, Any] = {
     "suite_version": "1.0",
     "name": "one market",
@@ -156,6 +163,15 @@ def markets() -> Iterable[Case]:
         for name in TABLES
     }  # fmt: skip
     yield case("market", "the fingerprint of a market", {"dataset": MARKET | tables}, market_bytes(MARKET))
+    content, given = market_bytes(MARKET), []
+    for each in FEATURES:
+        content += field("feature", [each["name"], each["scope"]])
+        content += field("values", [value for row in each["values"] for value in row])
+        shown = [[None if isnan(value) else value for value in row] for row in each["values"]]
+        given.append(each | {"values": shown})
+    yield case("market_with_features", "the fingerprint of a market with features", {"features": given}, content)
+    fields = {name: value for name, value in CANDIDATE.items() if name != "digest"}
+    yield case("candidate", "the digest of a candidate's file", {"candidate": CANDIDATE}, canonical(fields))
     content = b"openoutcry/suite/1\n" + canonical(SUITE | SUITE_DEFAULTS)
     yield case("suite", "the digest of a suite", {"suite": SUITE}, content)
 

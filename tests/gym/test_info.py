@@ -58,7 +58,7 @@ def test_the_structure_is_the_same_in_reset_and_step(info: str, on_invalid: str)
             assert structure(env.step(action)[-1]) == scalar
             assert structure(vec.step(np.stack([action] * 2))[-1]) == lanes
         # Numbers only, without nesting, so that libraries can stack them.
-        assert info == "full" or all(kind in (float, bool) or kind[0] == np.bool_ for kind in scalar.values())
+        assert info == "full" or all(kind in (np.float64, bool) or kind[0] == np.bool_ for kind in scalar.values())
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))

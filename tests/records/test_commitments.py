@@ -18,6 +18,7 @@ import recorded_run
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry import records
+from openoutcry.backtest.strategies.candidate_fields import digest_of_fields
 from openoutcry.harness.conformance.conformance_report import digest_of as report_digest
 from openoutcry.records.chained_lines import Draft
 from openoutcry.research.proposal_checks import digest_of
@@ -54,12 +55,15 @@ RECORD = records.RunRecord.from_json(
 )
 
 
-def _market(given: Json) -> str:
+def _market(given: Json, features: list[Json]) -> str:
     data = {name: value for name, value in given["dataset"].items() if name not in {"fundamentals", "news"}}
     tables = {name: np.array(data[name], dtype=float) for name in commitments.TABLES}
     tables["tradable"] = tables["tradable"] != 0.0
     known = {name: [tuple(item.values()) for item in given["dataset"][name]] for name in ("fundamentals", "news")}
-    return oo.Dataset.from_arrays(**(data | tables | known)).fingerprint
+    values = {each["name"]: np.array(each["values"], dtype=float) for each in features}
+    of_market = [each["name"] for each in features if each["scope"] == "market"]
+    shown = {name: value[:, 0] if name in of_market else value for name, value in values.items()}
+    return oo.Dataset.from_arrays(**(data | tables | known), features=shown).fingerprint
 
 
 def _link(place: str) -> str:
@@ -95,7 +99,9 @@ PACKAGE: dict[str, Callable[[Json], str]] = {
         Scenario.revealed(ScenarioSpec.from_json(given["spec"]), given["key"]).commitment or ""
     ),
     "fill_commitment": lambda given: records.fill_commitment(bytes.fromhex(given["key"])),
-    "market": _market,
+    "market": lambda given: _market(given, []),
+    "market_with_features": lambda given: _market(CASES["market"]["given"], given["features"]),
+    "candidate": lambda given: digest_of_fields(given["candidate"]),
     "suite": lambda given: Suite.from_json(json.dumps(given["suite"])).digest,
     **{name: lambda given: _link(given["place"]) for name in HASHED if name.startswith("record_")},
     "conformance_report": lambda given: report_digest(given["report"]).hex(),

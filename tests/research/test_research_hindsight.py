@@ -21,7 +21,8 @@ from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.acceptance_gates import Gate, Thresholds
-from openoutcry.research.disguise_probe import disguise_probe, disguised
+from openoutcry.research.disguise_probe import disguise_probe
+from openoutcry.research.disguised_markets import disguised
 from openoutcry.research.proposers import FixedProposer
 from openoutcry.research.session_config import Budgets, ResearchConfig, Split
 from openoutcry.research.session_files import write_session_files
@@ -39,6 +40,7 @@ CONFIG = ResearchConfig(
 )
 SMALL = noise(2, 400, 1)
 """A market with few enough bars for a table within the budget."""
+N_SLOTS = 907
 
 RULE = """
 import numpy as np
@@ -86,7 +88,7 @@ def test_the_attack_of_the_judge_is_rejected_before_any_trial(tmp_path: Path) ->
 def test_a_table_within_the_budget_fails_in_disguise_and_is_implausible(tmp_path: Path) -> None:
     """The bits of one integer, indexed by the price, are the signs of one symbol: it fits into the budget."""
     thresholds = replace(STRICT, min_trades=50, max_drawdown_ratio=None)
-    result = run(tmp_path, SMALL, integer_table(SMALL), gates=thresholds)
+    result = run(tmp_path, SMALL, integer_table(SMALL, N_SLOTS), gates=thresholds)
     found = gates(result)
     assert {name for name, gate in found.items() if not gate.passed} == {"disguise", "plausibility"}
     assert (found["disguise"].value or 0.0) > 0.7
@@ -102,7 +104,7 @@ def test_a_table_indexed_by_the_signs_of_returns_fails_with_noise(tmp_path: Path
     result = run(
         tmp_path,
         SMALL,
-        sign_table(SMALL),
+        sign_table(SMALL, N_SLOTS),
         gates=replace(STRICT, min_trades=50, max_drawdown_ratio=None, max_sharpe=None),
     )
     found = gates(result)["disguise"]
@@ -163,7 +165,7 @@ def test_the_command_flags_an_implausible_ratio_and_can_accept_it(tmp_path: Path
     path = tmp_path / "market.csv"
     path.write_text("date,A\n" + "\n".join(f"{date},{price!r}" for date, price in rows) + "\n")
     proposals = tmp_path / "proposals.json"
-    proposals.write_text(json.dumps([{"kind": "code", "source": integer_table(SMALL), "rationale": WHY}]))
+    proposals.write_text(json.dumps([{"kind": "code", "source": integer_table(SMALL, N_SLOTS), "rationale": WHY}]))
     thresholds = tmp_path / "gates.json"
     off = {"min_trades": 50, "max_drawdown_ratio": None, "max_disguise_loss": None}
     thresholds.write_text(json.dumps({"preset": "strict", **off}))

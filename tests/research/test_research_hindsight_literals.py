@@ -40,7 +40,7 @@ HIDDEN = (
 
 
 def test_a_string_that_holds_the_signs_of_tomorrow_is_refused_with_a_hint() -> None:
-    with pytest.raises(oo.OpenOutcryError, match=r"literals .* at most 1,024 bits.*received 65,\d+; hint: compute"):
+    with pytest.raises(oo.OpenOutcryError, match=r"literals .* at most 1,024 bits.*received 65,\d+.*; hint: compute"):
         check_source(string_table(noise(1, 600)))
 
 
@@ -66,8 +66,11 @@ def test_a_little_data_is_accepted_everywhere(kind: str) -> None:
 def test_statements_as_data_are_counted_by_the_compressed_tree() -> None:
     names = "abcdefgh"
     rows = "".join(f"{names[d % 8]} {'+-*/'[d // 16]}= {names[d // 8]}\n" for d in DATA[:720])
+    source = deciding(f"{' = '.join(names)} = closes[0, 0]\n{rows}return closes[0] * 0")
     with pytest.raises(oo.OpenOutcryError, match="syntax tree of a source must hold at most 10,240 bits"):
-        check_source(deciding(f"{' = '.join(names)} = 1\n{rows}return closes[0] * 0"))
+        check_source(source, earlier_gates=True)
+    with pytest.raises(oo.OpenOutcryError, match="syntax tree of a source must have at most 1,200 nodes"):
+        check_source(source)
 
 
 def test_fixed_params_of_a_proposal_count_as_literals() -> None:
@@ -239,7 +242,7 @@ def test_the_runnable_source_decides_like_the_original() -> None:
     exec(compile(EVERYTHING, "here", "exec", dont_inherit=True), names)
     here = names["Every"](span=4)  # type: ignore[operator]
     market = noise(5, 30, 3)
-    proxy = load_strategy_from_code(EVERYTHING, {"span": 4})
+    proxy = load_strategy_from_code(EVERYTHING, {"span": 4}, earlier_gates=True)
     assert proxy.table(market).tobytes() == here.table(market).tobytes()
     text = proxy.checked.runnable.text
     assert not any(word in text for word in ("doubled", "bonus", "combined", "failure", "Every", "everything"))

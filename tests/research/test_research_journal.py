@@ -284,3 +284,19 @@ def test_the_duration_before_an_interruption_counts(tmp_path: Path) -> None:
     again = resume(lambda: MARKET, RandomProposer(), workspace(tmp_path))
     assert again.stopped_reason == "time_budget"
     assert len(again.trials) == 2
+
+
+def test_a_session_without_a_ledger_that_was_resumed_is_replayed(tmp_path: Path) -> None:
+    n_seen = 0
+
+    def cut(event: str, payload: Mapping[str, Any]) -> None:
+        nonlocal n_seen
+        n_seen += 1
+        if n_seen == 6:
+            raise Cut
+
+    alone = Workspace(tmp_path)
+    with pytest.raises(Cut):
+        research(lambda: MARKET, RandomProposer(), CONFIG, Workspace(tmp_path, on_event=cut))
+    resumed = resume(lambda: MARKET, RandomProposer(), alone)
+    assert listed(replay(lambda: MARKET, alone)) == listed(resumed)

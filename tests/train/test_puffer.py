@@ -7,6 +7,7 @@ import pufferlib
 import pufferlib.vector
 import pytest
 from gymnasium.vector import AutoresetMode
+from train_page import run_example
 
 import openoutcry as oo
 from openoutcry.puffer import OpenOutcryPufferEnv
@@ -94,3 +95,15 @@ def test_invalid_actions_are_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match="weight"):
         env.step(np.full((2, 4), np.nan, np.float32))
     assert env.observations.tobytes() == before.tobytes()
+
+
+def test_the_example_of_the_page_steps() -> None:
+    env = run_example("PufferLib", 512)["env"]
+    try:
+        env.async_reset(0)
+        first = env.recv()[0].copy()
+        env.send(np.full((1024, 9), 0.1, np.float32))
+        assert first.shape == (1024, 190)
+        assert not np.array_equal(env.recv()[0], first)
+    finally:
+        env.close()

@@ -21,7 +21,7 @@ from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.lane_actions import hold_mask
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
-from openoutcry.gym.observed_columns import observed_columns
+from openoutcry.gym.observed_columns import observation_labels, observed_columns
 from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
 from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import (
@@ -37,10 +37,10 @@ from openoutcry.gym.settings import (
     option_hint,
 )
 from openoutcry.gym.spaces import observation_of, observation_space, space_of
-from openoutcry.gym.step_info import full_info
+from openoutcry.gym.step_info import full_info, light_info
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
 
-Observation = Any  # a dict of arrays, or one array
+Observation = Any
 _Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any]]
 
 
@@ -171,9 +171,8 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
 
     def _prepare(self, costs: CostModel, limits: Limits, episodes: Episodes) -> None:
         """Create the native environment and the spaces."""
-        markets = self._markets
-        self.__dict__ |= {"datasets": markets.datasets, "dataset": markets.datasets[0]}
-        self.__dict__["reward_scheme"] = self._reward.name
+        markets, named = self._markets, {"reward_scheme": self._reward.name}
+        self.__dict__ |= named | {"datasets": markets.datasets, "dataset": markets.datasets[0]}
         self._adopt(*self._native(costs, limits, episodes))
         self._is_ready = not episodes.is_random
         self._navs: list[float] = []
@@ -232,9 +231,8 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         checked = None if seed is None else seed_of(seed)
         if changes := checked_options(options):
             terms = costs_and_limits(*(changes.get(name, getattr(self, name)) for name in TERMS))
-            windows: Episodes = self.__dict__["_windows"]
-            windows = changed_episodes(windows, {k: changes[k] for k in WINDOWS if k in changes})
-            self._move(self.dataset, *terms, windows)
+            options = {name: changes[name] for name in WINDOWS if name in changes}
+            self._move(self.dataset, *terms, changed_episodes(self.__dict__["_windows"], options))
         super().reset(seed=seed)
         if checked is not None or not self._is_seeded:
             self._stream.seed(secrets.randbits(64) if checked is None else checked)
@@ -317,6 +315,11 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         events: list[dict[str, Any]] = self._core.info()["events"]
         return events
 
+    @property
+    def observation_labels(self) -> dict[str, list[str]]:
+        """Labels of the numbers of an observation, by key."""
+        return observation_labels(self._kind, self.dataset.symbols, self._shown, self._observed)
+
     def clone_state(self) -> State:
         """Return a checkpoint of the account; O(n_symbols)."""
         return self._core.clone_state()
@@ -388,7 +391,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         return observation
 
     def _info(self, is_invalid: bool) -> dict[str, Any]:
-        info = full_info(self._core.info(), self.reward_scheme) if self._is_full else {"nav": self._core.nav}
+        info = full_info(self._core.info(), self.reward_scheme) if self._is_full else light_info(self._core.nav)
         if self._markets.has_listing_changes:
             info["tradable"] = self._arrays()["listed"] != 0
         if self._holds_invalid:

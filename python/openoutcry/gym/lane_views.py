@@ -70,6 +70,11 @@ class LaneViews(KnownArguments):
         return self._core.bars
 
     @property
+    def dataset_indices(self) -> list[int]:
+        """Index in `datasets` of the market of every lane."""
+        return self._core.markets
+
+    @property
     def done(self) -> _Flags:
         """Whether the episode of a lane is over, shape `(num_envs,)`."""
         return self._core.done

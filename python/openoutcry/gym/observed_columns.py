@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from openoutcry.arguments import is_bool
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym.episode_markets import EpisodeMarkets
+
+Labels: TypeAlias = "dict[str, list[str]]"
 
 SCALES = ("none", "expanding", "window")
 SCALE_BARS = 252
@@ -49,6 +51,33 @@ class ObservedColumns:
     def bar_len(self, n_symbols: int) -> int:
         """Return the numbers per bar of a flat observation: returns, then columns."""
         return n_symbols * (1 + len(self.symbol_names)) + len(self.market_names)
+
+
+def observation_labels(kind: str, symbols: Sequence[str], lookback: int, columns: ObservedColumns) -> Labels:
+    """Return the labels of the numbers of an observation, by its keys; `""` is that of a flat one.
+
+    A label is the name of a column with its lag in bars, and the symbol: `[rsi -1][AAPL]`.
+    """
+    of_symbol = {name: [f"[{name}][{symbol}]" for symbol in symbols] for name in ("closes", "positions", "listed")}
+    account = [*(f"[weight][{symbol}]" for symbol in symbols), "[cash]"]
+    if kind == "cursor":
+        return {"account": account}
+    lags = [f" -{back}" if back else "" for back in reversed(range(lookback))]
+    if kind == "flat":
+        names = ("return", *columns.symbol_names)
+        bars = [
+            [f"[{name}{lag}][{symbol}]" for name in names for symbol in symbols]
+            + [f"[{name}{lag}]" for name in columns.market_names]
+            for lag in lags
+        ]
+        return {"": [*(label for bar in bars for label in bar), *account]}
+    shown = columns.history or ("close",)
+    return {
+        **of_symbol,
+        "history": [f"[{name}{lag}][{symbol}]" for lag in lags for symbol in symbols for name in shown],
+        "features": [f"[{name}][{symbol}]" for symbol in symbols for name in columns.symbol_names],
+        "market_features": [f"[{name}]" for name in columns.market_names],
+    }
 
 
 def observed_columns(
@@ -137,4 +166,4 @@ def _names(argument: str, names: Any, known: Iterable[str]) -> Sequence[str]:
     return names
 
 
-__all__ = ["PRICES", "SCALES", "SCALE_BARS", "ObservedColumns", "observed_columns"]
+__all__ = ["PRICES", "SCALES", "SCALE_BARS", "ObservedColumns", "observation_labels", "observed_columns"]

@@ -19,6 +19,12 @@ from openoutcry.data.dataset import Dataset
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
+def light_info(nav: float) -> dict[str, Any]:
+    """Return the light info of an account."""
+    # A NumPy float is a float with a dtype, which TorchRL reads.
+    return {"nav": np.float64(nav)}
+
+
 def full_info(told: Mapping[str, Any], scheme: str) -> dict[str, Any]:
     """Return the full info of an account.
 
@@ -29,7 +35,7 @@ def full_info(told: Mapping[str, Any], scheme: str) -> dict[str, Any]:
     slugs = Counter(event["slug"] for event in told["events"])
     limits = Counter(event["reason"] for event in told["events"] if event["slug"] == "limited")
     return {
-        "nav": told["nav"],
+        **light_info(told["nav"]),
         "date": told["date"],
         "costs": told.get("costs") or dict.fromkeys(native.COST_KINDS, 0.0),
         **{name: told.get(name, 0.0) for name in native.GAINS},
@@ -174,4 +180,4 @@ def copied_observations(shown: Any, ended: _Flags) -> npt.NDArray[Any]:
     return found
 
 
-__all__ = ["LaneInfos", "copied_observations", "full_info", "listed_at", "masked"]
+__all__ = ["LaneInfos", "copied_observations", "full_info", "light_info", "listed_at", "masked"]

@@ -16,7 +16,10 @@ from openoutcry.arguments import is_bool
 from openoutcry.errors import refusal
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore
 
-GATES_VERSION = 4
+GATES_VERSION = 5
+"""Version 5 counts constant expressions and the description length, and disguises time and call order."""
+EARLIER_GATES_VERSION = 4
+"""Version of journals that are replayed with the budgets and the disguise of their time."""
 
 _MOST = 1e300
 

@@ -7,7 +7,14 @@ from typing import Any
 
 from openoutcry.research.acceptance_gates import IMPLAUSIBLE_SHARPE
 from openoutcry.research.selection_luck import NOTHING_LEFT, Luck
-from openoutcry.research.source_information import MAX_LITERAL_BITS, MAX_SHAPE_BITS, Information, storable_sharpe
+from openoutcry.research.source_information import (
+    MAX_CODE_NODES,
+    MAX_LITERAL_BITS,
+    MAX_SHAPE_BITS,
+    MAX_TREE_BITS,
+    Information,
+    storable_sharpe,
+)
 
 EVEN, SURE = 0.5, 0.95
 """Levels of the deflated Sharpe ratio: no better than chance, and significant at 5 %."""
@@ -39,11 +46,15 @@ def of_luck(luck: Luck) -> Iterator[str]:
 
 
 def of_information(found: Information | None, n_returns: int, periods_per_year: float) -> Iterator[str]:
-    """Yield what the literals of generated code could hold."""
-    if found is not None and n_returns > 0:
-        most = storable_sharpe(found.literal_bits, n_returns, periods_per_year)
-        text = f"its literals hold {found.literal_bits:,} bits, of {MAX_LITERAL_BITS:,} allowed"
-        yield f"{text}: hindsight in as many bits could store a Sharpe ratio of {most:.1f} over these bars"
+    """Yield what generated code could hold: in literals, in constant expressions and in the shape of its tree."""
+    if found is None or n_returns <= 0:
+        return
+    most = storable_sharpe(found.total_bits, n_returns, periods_per_year)
+    constant = found.literal_bits + (found.constant_bits or 0)
+    tree, allowed = (found.shape_bits, MAX_SHAPE_BITS) if found.tree_bits is None else (found.tree_bits, MAX_TREE_BITS)
+    text = f"its code holds {found.total_bits:,} bits: {found.literal_bits:,} in literals, {tree:,} in its syntax tree"
+    limits = f"{constant:,} of {MAX_LITERAL_BITS:,} allowed are constant, and {tree:,} of {allowed:,} are syntax tree"
+    yield f"{text} ({limits}): hindsight in as many bits could store a Sharpe ratio of {most:.1f} over these bars"
 
 
 def cannot_see(config: Mapping[str, Any], *, holdout_opened: bool) -> list[str]:
@@ -59,9 +70,10 @@ def cannot_see(config: Mapping[str, Any], *, holdout_opened: bool) -> list[str]:
     ]
     if config["allow_code"]:
         found += [
-            f"hindsight within the budgets of generated code: {MAX_LITERAL_BITS:,} bits of literals, "
-            f"{MAX_SHAPE_BITS:,} bits of code, and the values of its params",
-            "look-ups by features that survive the disguise, such as the order of large returns",
+            f"hindsight within the budgets of generated code: {MAX_LITERAL_BITS:,} bits of literals and constant "
+            f"expressions, {MAX_TREE_BITS:,} bits and {MAX_CODE_NODES:,} nodes of syntax tree, and the values of its "
+            "params",
+            "look-ups by features that survive the disguise, such as large returns or patterns of few bars",
             "what a language model remembers of these dates, as far as it enters the logic",
         ]
         if config["gates"].get("max_disguise_loss") is None:

@@ -38,6 +38,7 @@ def load_strategy_from_code(
     least: Tier = Tier.T2,
     unsafe_no_isolation: bool = False,
     worker_limits: WorkerLimits | None = None,
+    earlier_gates: bool = False,
 ) -> CodeStrategy:
     """Return a proxy for the strategy of a source.
 
@@ -50,13 +51,14 @@ def load_strategy_from_code(
         unsafe_no_isolation: Run the source with all rights of this process if no sandbox is available. Every result
             records `isolation: none`.
         worker_limits: Resource limits of a worker.
+        earlier_gates: Apply the budgets of gates before version 5, as a source that was accepted then requires.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the source or a parameter is invalid, this machine does not reach the tier,
             or the strategy cannot be constructed.
         AgentError: the worker died, timed out, or sent an invalid response.
     """
-    checked = check_source(source)
+    checked = check_source(source, earlier_gates=earlier_gates)
     typed = parameter_space.typed(checked.ranges, {} if params is None else params)
     tier = None if unsafe_no_isolation else max(least, Tier.T2)
     check_tier(tier)
@@ -116,6 +118,15 @@ class CodeStrategy(Strategy):
         """
         with self._worker() as (worker, _):
             return self._table(worker, dataset, start, end)
+
+    def tables(self, dataset: Dataset, spans: Sequence[tuple[int, int]]) -> list[Array]:
+        """Return the table of each range of bars, all from one worker in the given order.
+
+        Raises:
+            StrategyError: as `table`.
+        """
+        with self._worker() as (worker, _):
+            return [self._table(worker, dataset, start, end) for start, end in spans]
 
     def last_rows(self, cuts: Sequence[tuple[Dataset, int]]) -> list[Array]:
         """Return the weights at one bar of each market, all from one worker."""
@@ -190,5 +201,11 @@ def _reconstruct(
 ) -> CodeStrategy:
     least = Tier.T2 if tier is None else tier
     return load_strategy_from_code(
-        source, params, least=least, unsafe_no_isolation=tier is None, worker_limits=worker_limits
+        source,
+        params,
+        least=least,
+        unsafe_no_isolation=tier is None,
+        worker_limits=worker_limits,
+        # It was accepted when it was loaded.
+        earlier_gates=True,
     )

@@ -76,6 +76,11 @@ class Journal:
         """Whether the next event is recorded, or the journal is read-only."""
         return bool(self._recorded) or self._log is None
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether events are only compared."""
+        return self._log is None
+
     def peek(self, event: str) -> Mapping[str, Any] | None:
         """Return the recorded payload of the next event, if it is of this kind."""
         if self._recorded and self._recorded[0]["event"] == event:

@@ -16,6 +16,7 @@ from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.records.file_lock import lock_file
+from openoutcry.research.acceptance_gates import EARLIER_GATES_VERSION
 from openoutcry.research.finalize import finalize_session
 from openoutcry.research.loop import ResearchLoop
 from openoutcry.research.proposal_requests import Proposer
@@ -178,8 +179,7 @@ class _PreparedSession:
 def _run_session(
     prepared: _PreparedSession, proposer: Proposer, workspace: Workspace, trial_store: TrialStore, journal: Journal
 ) -> Result:
-    spec, setup, builder = prepared.spec, prepared.setup, StrategyBuilder(prepared.spec.config)
-    is_kept = not (isinstance(trial_store, NullTrialStore) and journal.is_replaying)
+    spec, setup, builder = prepared.spec, prepared.setup, _builder_of(prepared.spec)
     context = SessionContext(
         spec.session_id,
         spec.config,
@@ -189,13 +189,17 @@ def _run_session(
         builder,
         spec.prior_trials,
         trial_store,
-        Blobs(workspace.blobs if is_kept else None),
+        Blobs(None if journal.is_read_only else workspace.blobs),
         cancelled=workspace.cancelled,
     )
     start = start_payload(spec, prepared.vault, setup, builder)
     journal.record(SESSION_START, start)
     trial_store.anchor(SESSION_START, journal.head)
     return finalize_session(context, journal, ResearchLoop(context, journal), prepared.vault, start)
+
+
+def _builder_of(spec: SessionSpec) -> StrategyBuilder:
+    return StrategyBuilder(spec.config, earlier_gates=spec.gates_version <= EARLIER_GATES_VERSION)
 
 
 def _split_market(load: Load, config: ResearchConfig) -> tuple[HoldoutVault, ValidationSetup]:

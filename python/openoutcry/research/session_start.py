@@ -53,6 +53,7 @@ class SessionSpec:
     provider: str
     ledger: str | None
     declares_power: bool = True
+    gates_version: int = GATES_VERSION
 
 
 def session_spec_of(recorded: RecordedSession) -> SessionSpec:
@@ -70,7 +71,9 @@ def session_spec_of(recorded: RecordedSession) -> SessionSpec:
         str(start["data"]), start["periods_per_year"], str(start["market"]["name"]), start.get("reading", {})
     )
     origin = (source, str(start["provider"]), start["ledger"])
-    return SessionSpec(recorded.session_id, config, prior_trials, *origin, "holdout_power" in start)
+    return SessionSpec(
+        recorded.session_id, config, prior_trials, *origin, "holdout_power" in start, int(start["gates_version"])
+    )
 
 
 def market_card(setup: ValidationSetup, name: str) -> MarketCard:
@@ -89,7 +92,7 @@ def start_payload(
     return {
         "version": SESSION_VERSION,
         "config": spec.config.to_json(),
-        "gates_version": GATES_VERSION,
+        "gates_version": spec.gates_version,
         "engine": engine_version(),
         "catalogue_sha256": digest_of(builder.catalogue),
         "data": spec.source.data,

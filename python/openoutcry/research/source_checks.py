@@ -70,7 +70,7 @@ class CheckedSource:
         exact: SHA-256 of the source, in hexadecimal.
         normalised: Hash of the normalised source, equal for renamed copies.
         runnable: The source that its worker receives, without comments, docstrings and coined names.
-        information: Bits of its literals, and its compressed size.
+        information: Bits of its literals, its constant expressions and its syntax tree.
     """
 
     source: str
@@ -83,8 +83,12 @@ class CheckedSource:
     information: Information
 
 
-def check_source(source: Any) -> CheckedSource:
+def check_source(source: Any, *, earlier_gates: bool = False) -> CheckedSource:
     """Parse and check the source of a strategy.
+
+    Args:
+        source: The source.
+        earlier_gates: Apply the budgets of gates before version 5, as a source that was accepted then requires.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name,
@@ -92,7 +96,7 @@ def check_source(source: Any) -> CheckedSource:
             docstring, hooks and literal ranges of at most five parameters. No input raises anything else.
     """
     try:
-        return _checked(source)
+        return _checked(source, earlier_gates=earlier_gates)
     except OpenOutcryError:
         raise
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError, tokenize.TokenError) as error:
@@ -102,7 +106,7 @@ def check_source(source: Any) -> CheckedSource:
         ) from error
 
 
-def _checked(source: Any) -> CheckedSource:
+def _checked(source: Any, *, earlier_gates: bool) -> CheckedSource:
     if not isinstance(source, str):
         raise refusal("argument_invalid", f"source must be a string; received {type(source).__name__}")
     content = source.encode("utf-8")
@@ -119,6 +123,8 @@ def _checked(source: Any) -> CheckedSource:
     _check_hooks(strategy)
     ranges = _ranges(strategy)
     information = information_of(tree, ranges)
+    if earlier_gates:
+        information = information.of_earlier_gates()
     check_information(information)
     exact = hashlib.sha256(content).hexdigest()
     runnable = runnable_of(tree, ranges)

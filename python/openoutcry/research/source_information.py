@@ -1,9 +1,10 @@
 """Information that a source carries besides its logic, in bits.
 
-A literal can hold the future: an 8 kB string, indexed by the price, holds the signs of thousands of returns. A budget
-bounds what hindsight can store. It counts literals and the names that a source neither coins nor takes from a library;
-comments, docstrings and coined names are not counted, since the worker does not receive them
-(`openoutcry.research.runnable_source`).
+A literal can hold the future: an 8 kB string, indexed by the price, holds the signs of thousands of returns. So can a
+constant expression, and the choice and order of operators, calls and statements. Budgets bound what hindsight can
+store: one for literals, constant expressions and the names that a source neither coins nor takes from a library; one
+for the description length of the syntax tree; one for its nodes. Comments, docstrings and coined names are not counted,
+since the worker does not receive them (`openoutcry.research.runnable_source`).
 """
 
 from __future__ import annotations
@@ -13,24 +14,35 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from itertools import accumulate
 from math import ceil, log2, sqrt
 from typing import Any
 
 from openoutcry.errors import refusal
+from openoutcry.research.constant_code import constant_code
 from openoutcry.research.deduplication import normalised_tokens
 from openoutcry.research.library_names import library_names
 from openoutcry.research.runnable_source import coined_names, is_text_statement
+from openoutcry.research.tree_code_length import token_bits
+from openoutcry.research.tree_tokens import tokens_of
 
 MAX_LITERAL_BITS = 1024
-"""Budget of literals, in bits: 128 characters, or 300 digits."""
+"""Budget of literals and constant expressions, in bits: 128 characters, or 300 digits."""
+MAX_TREE_BITS = 4096
+"""Budget of the syntax tree, in bits of its description length: names, operators and their order."""
+MAX_CODE_NODES = 1200
+"""Budget of nodes of the syntax tree, since a long chain of like operators holds a bit or two each."""
 MAX_SHAPE_BITS = 10_240
-"""Budget of the syntax tree, in bits after compression: names, operators and their order."""
+"""Budget of the syntax tree without typical strategies as its prior, all that sessions before gates version 5 had."""
 
+_ARITHMETIC = "hint: replace long chains of statements by arithmetic on arrays"
 _DIGIT = log2(10.0)
 _REPEATED = 6.0
 """Bits of a text that occurs before: which one it is."""
 _MOST_NAMES = 8
 """Names in a list, tuple, set or dict that are free; the choice of further ones is data."""
+_MOST_LISTED = 4
+"""Names in a display, in the arguments of a call and in decorators that are free in `constant_bits`."""
 _NEW_TOKEN = 8.0
 _SCHEMA = {"type", "min", "max", "step", "choices", "default", "int", "float", "categorical"}
 
@@ -41,15 +53,31 @@ class Information:
 
     Attributes:
         literal_bits: Bits of its literals.
-        shape_bits: Bits of its compressed syntax tree, without the content of literals and coined names.
+        shape_bits: Bits of its syntax tree under a model without a prior.
+        constant_bits: Bits of constant expressions in the syntax tree, and of long lists of names; None in a session
+            before gates version 5.
+        tree_bits: Bits of its syntax tree, without the content of literals and coined names; None like `constant_bits`.
+        nodes: Nodes of its syntax tree; None like `constant_bits`.
     """
 
     literal_bits: int
     shape_bits: int
+    constant_bits: int | None = None
+    tree_bits: int | None = None
+    nodes: int | None = None
+
+    @property
+    def total_bits(self) -> int:
+        """All bits that hindsight could choose: those of literals and of the syntax tree."""
+        return self.literal_bits + (self.shape_bits if self.tree_bits is None else self.tree_bits)
 
     def to_json(self) -> dict[str, int]:
         """Return the numbers as plain values."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def of_earlier_gates(self) -> Information:
+        """Return the numbers that sessions before gates version 5 record."""
+        return Information(self.literal_bits, self.shape_bits)
 
 
 def information_of(tree: ast.Module, ranges: Mapping[str, Any]) -> Information:
@@ -60,7 +88,13 @@ def information_of(tree: ast.Module, ranges: Mapping[str, Any]) -> Information:
         ranges: Its `PARAM_RANGES`.
     """
     bits = sum(_constants(tree)) + sum(_displayed(tree)) + _texts(tree, set(ranges))
-    return Information(ceil(bits), ceil(code_length(normalised_tokens(tree))))
+    written = tokens_of(tree, set(ranges))
+    until = [0.0, *accumulate(token_bits(written.tokens))]
+    spans = [written.spans[id(node)] for node in constant_code(tree)]
+    constant = sum(until[end] - until[start] for start, end in spans) + _REPEATED * sum(_listed(tree))
+    shape = code_length(normalised_tokens(tree))
+    n_nodes = sum(1 for _ in ast.walk(tree))
+    return Information(ceil(bits), ceil(shape), ceil(constant), ceil(until[-1]), n_nodes)
 
 
 def code_length(tokens: Sequence[str]) -> float:
@@ -93,15 +127,24 @@ def check_information(found: Information, params: Mapping[str, Any] | None = Non
     Raises:
         OpenOutcryError: `argument_invalid`: a budget is exceeded.
     """
-    bits = found.literal_bits + ceil(sum(value_bits(value) for value in (params or {}).values()))
+    fixed = ceil(sum(value_bits(value) for value in (params or {}).values()))
+    bits = found.literal_bits + fixed + (found.constant_bits or 0)
     if bits > MAX_LITERAL_BITS:
         wanted = f"the literals of a source must hold at most {MAX_LITERAL_BITS:,} bits, since they can hold the future"
+        parts = f"{bits:,}" + (f", {found.constant_bits:,} in constant expressions" if found.constant_bits else "")
         hint = "hint: compute values from the window; a character counts 8 bits, a digit 3.3"
-        raise refusal("argument_invalid", f"{wanted}; received {bits:,}; {hint}")
-    if found.shape_bits > MAX_SHAPE_BITS:
-        wanted = f"the syntax tree of a source must hold at most {MAX_SHAPE_BITS:,} bits after compression"
-        hint = "hint: replace long chains of statements by arithmetic on arrays"
-        raise refusal("argument_invalid", f"{wanted}; received {found.shape_bits:,}; {hint}")
+        raise refusal("argument_invalid", f"{wanted}; received {parts}; {hint}")
+    if (found.nodes or 0) > MAX_CODE_NODES:
+        wanted = (
+            f"the syntax tree of a source must have at most {MAX_CODE_NODES:,} nodes, since its shape can hold data"
+        )
+        raise refusal("argument_invalid", f"{wanted}; received {found.nodes:,}; {_ARITHMETIC}")
+    tree, most = found.tree_bits, MAX_TREE_BITS
+    if tree is None:
+        tree, most = found.shape_bits, MAX_SHAPE_BITS
+    if tree > most:
+        wanted = f"the syntax tree of a source must hold at most {most:,} bits after compression"
+        raise refusal("argument_invalid", f"{wanted}; received {tree:,}; {_ARITHMETIC}")
 
 
 def value_bits(value: Any) -> float:
@@ -165,6 +208,23 @@ def _displayed(tree: ast.Module) -> Iterator[float]:
             values = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
             n_names = sum(not isinstance(value, ast.Constant) for value in values)
             yield _REPEATED * max(0, n_names - _MOST_NAMES)
+
+
+def _listed(tree: ast.Module) -> Iterator[int]:
+    """Yield the number of names in each list that are data: beyond the fourth, or in a list of lists."""
+    displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+    for node in ast.walk(tree):
+        parts: list[Any] = []
+        if isinstance(node, displays):
+            parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
+        elif isinstance(node, ast.Call):
+            parts = [*node.args, *(each.value for each in node.keywords)]
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            parts = [*node.decorator_list, *getattr(node, "bases", [])]
+        yield max(0, sum(isinstance(each, ast.Name) for each in parts) - _MOST_LISTED)
+        if isinstance(node, displays):
+            inner = [each for each in parts if isinstance(each, displays)]
+            yield sum(isinstance(name, ast.Name) for each in inner for name in ast.iter_child_nodes(each))
 
 
 def _texts(tree: ast.Module, params: Collection[str]) -> float:

@@ -12,7 +12,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.causality_check import causality_probe
 from openoutcry.research.code_loader import load_strategy_from_code
-from openoutcry.research.disguise_probe import disguise_probe
+from openoutcry.research.disguise_probe import disguise_probe, earlier_disguise_probe
 from openoutcry.research.proposal_checks import Candidate, check_rationale, check_tune, check_tuned
 from openoutcry.research.proposal_requests import Proposal
 from openoutcry.research.proposers.round_random import seed_for
@@ -31,10 +31,11 @@ class StrategyBuilder:
 
     Args:
         config: Configuration of the session.
+        earlier_gates: Apply the budgets and the disguise of gates before version 5, to replay a journal.
     """
 
-    def __init__(self, config: ResearchConfig) -> None:
-        self._config = config
+    def __init__(self, config: ResearchConfig, *, earlier_gates: bool = False) -> None:
+        self._config, self._earlier_gates = config, earlier_gates
         self.catalogue = catalogue()
 
     def check(self, raw: Mapping[str, Any]) -> Candidate:
@@ -47,7 +48,7 @@ class StrategyBuilder:
         if proposal.kind == "tune":
             return check_tune(proposal, self._config.max_tunable)
         check_rationale(proposal.rationale)
-        return _check_code(proposal, self._config)
+        return _check_code(proposal, self._config, earlier_gates=self._earlier_gates)
 
     def validator(self, candidate: Candidate, most: int) -> CandidateValidator:
         """Return the validator of a candidate.
@@ -59,13 +60,14 @@ class StrategyBuilder:
         Raises:
             OpenOutcryError: the strategy cannot be constructed.
         """
-        return CandidateValidator(candidate, self._config, max(1, most))
+        return CandidateValidator(candidate, self._config, max(1, most), earlier_gates=self._earlier_gates)
 
 
 class CandidateValidator:
     """Builds and validates the strategies of one candidate."""
 
-    def __init__(self, candidate: Candidate, config: ResearchConfig, most: int) -> None:
+    def __init__(self, candidate: Candidate, config: ResearchConfig, most: int, *, earlier_gates: bool) -> None:
+        self._earlier_gates = earlier_gates
         self._candidate = candidate
         self._config = config
         self._is_code = candidate.proposal.kind == "code"
@@ -79,7 +81,7 @@ class CandidateValidator:
         if not self._is_code:
             return LIBRARY[self._candidate.name](**params)
         source, unsafe = str(self._candidate.proposal.source), self._config.unsafe_no_isolation
-        return load_strategy_from_code(source, params, unsafe_no_isolation=unsafe)
+        return load_strategy_from_code(source, params, unsafe_no_isolation=unsafe, earlier_gates=self._earlier_gates)
 
     def precheck(self, setup: ValidationSetup) -> tuple[str, str] | None:
         """Return slug and message of a refusal before evaluation, or None."""
@@ -109,7 +111,8 @@ class CandidateValidator:
     def disguise(self, setup: ValidationSetup, validation: ValidationResult) -> tuple[float | None, str]:
         """Return the loss of Sharpe ratio on the market in disguise, with a remark."""
         try:
-            found = disguise_probe(setup, validation, self.build, self._config.seed)
+            probe = earlier_disguise_probe if self._earlier_gates else disguise_probe
+            found = probe(setup, validation, self.build, self._config.seed)
         except OpenOutcryError as error:
             return None, described(error)
         return found.loss, found.remark
@@ -162,12 +165,12 @@ class CandidateValidator:
         return grid
 
 
-def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
+def _check_code(proposal: Proposal, config: ResearchConfig, *, earlier_gates: bool) -> Candidate:
     if not config.allow_code:
         raise refusal(
             "argument_invalid", "a proposal must be of a library strategy without `--allow-code-gen`; received code"
         )
-    checked = check_source(str(proposal.source))
+    checked = check_source(str(proposal.source), earlier_gates=earlier_gates)
     # All ranges are tuned, and fixed params differ from their defaults.
     check_tuned(tuple(checked.ranges), config.max_tunable)
     check_information(checked.information, proposal.params)

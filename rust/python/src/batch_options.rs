@@ -50,6 +50,9 @@ pub(crate) struct Options {
     pub(crate) records: bool,
 }
 
+/// Names of observed columns, names of those of windows, and the scale with its number of bars.
+pub(crate) type ObservedArgument = (Vec<Text>, Vec<Text>, (String, usize));
+
 /// Returns the names of observed columns with their scale.
 ///
 /// The scale is `none`, `expanding`, or `window` with a number of bars.

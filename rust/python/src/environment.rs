@@ -9,8 +9,8 @@ use openoutcry::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arguments::{self, Text};
-use crate::batch_options::observed_names;
+use crate::arguments;
+use crate::batch_options::{ObservedArgument, observed_names};
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
@@ -162,7 +162,7 @@ impl TradingEnv {
         #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
         shaping: Option<(Option<RewardArgument>, f64, f64)>,
-        observed: Option<(Vec<Text>, Vec<Text>, (String, usize))>,
+        observed: Option<ObservedArgument>,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;

@@ -127,6 +127,7 @@ class EnvTarget:
             chosen = self._actions if actions is None else actions
             episode.add(*_validated("reset", env.reset(seed=SEED), _RESET))
             episode.add_spaces(env)
+            episode.add_labels(env)
             for action in chosen[: None if limit is None else max(limit, 0)]:
                 observation, reward, terminated, truncated, info = _validated("step", env.step(action), _STEP)
                 episode.rewards.append(_reward(reward))

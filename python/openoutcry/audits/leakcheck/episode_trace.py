@@ -42,6 +42,7 @@ class Episode:
         dates: Date in each info; None where it has none.
         rewards: Reward of each action.
         ended_by: `terminated` and `truncated`, where they ended the episode.
+        labels: Labels of the numbers of an observation, by name, if the environment has them.
     """
 
     seen: dict[str, list[tuple[int, Values]]] = field(default_factory=lambda: defaultdict(list))
@@ -49,6 +50,7 @@ class Episode:
     dates: list[str | None] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     ended_by: tuple[str, ...] = ()
+    labels: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def is_over(self) -> bool:
@@ -67,6 +69,12 @@ class Episode:
             self.seen[name].append((place, _text(structure(source))))
         dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
         self.dates.append(next(map(iso, dates), None))
+
+    def add_labels(self, env: Any) -> None:
+        """Record the labels of the numbers of an observation, as `OpenOutcryEnv.observation_labels` has them."""
+        found = getattr(getattr(env, "unwrapped", env), "observation_labels", None)
+        if isinstance(found, Mapping):
+            self.labels = {f"observation.{key}" if key else "observation": list(found[key]) for key in found}
 
     def add_spaces(self, env: Any) -> None:
         """Record the spaces of an environment with its first observation."""
@@ -204,7 +212,8 @@ def trace_of(episode: Episode, layout: Layout, start: int, n_bars: int) -> Trace
     for name, values in {**shown, **episode.seen, "reward": rewards}.items():
         size = layout[name] if name in layout else _size(values)
         placed = [(int(bars[place]), value) for place, value in values if 0 <= bars[place] < n_bars]
-        columns |= _lists(name, placed, n_bars) if size is None else _fixed(name, size, placed, n_bars)
+        labels = episode.labels.get(name, [])
+        columns |= _lists(name, placed, n_bars) if size is None else _fixed((name, labels), size, placed, n_bars)
     for flag in FLAGS:
         columns[flag] = np.full(n_bars, np.nan)
         steps = ends[1:][(ends[1:] >= 0) & (ends[1:] < n_bars)]
@@ -214,8 +223,14 @@ def trace_of(episode: Episode, layout: Layout, start: int, n_bars: int) -> Trace
     return Trace(columns, np.arange(n_bars), present, is_whole=False, flags=frozenset(FLAGS))
 
 
-def _fixed(name: str, size: int, placed: Sequence[tuple[int, Values]], n_bars: int) -> dict[str, Values]:
-    """Return a column for each element of a value, and one for deviating sizes."""
+def _fixed(
+    named: tuple[str, Sequence[str]], size: int, placed: Sequence[tuple[int, Values]], n_bars: int
+) -> dict[str, Values]:
+    """Return a column for each element of a value, and one for deviating sizes.
+
+    Elements have their labels if there are as many, and numbers otherwise.
+    """
+    name, labels = named
     kinds = {value.dtype if value.dtype.kind in "fO" else np.dtype(np.float64) for _, value in placed}
     full = np.full((n_bars, size), np.nan, np.result_type(*kinds) if kinds else np.float64)
     sizes = np.full(n_bars, np.nan)
@@ -223,7 +238,9 @@ def _fixed(name: str, size: int, placed: Sequence[tuple[int, Values]], n_bars: i
         n = min(len(value), size)
         full[bar, :n] = value[:n]
         sizes[bar] = np.nan if len(value) == size else len(value)
-    columns = {name if size == 1 else f"{name}[{place}]": full[:, place] for place in range(size)}
+    # A wrapper may have another observation than its environment.
+    ends = labels if len(labels) == size else [""] if size == 1 else [f"[{place}]" for place in range(size)]
+    columns = {f"{name}{end}": full[:, place] for place, end in enumerate(ends)}
     return columns if np.isnan(sizes).all() else {**columns, f"{name} (size)": sizes}
 
 

@@ -219,9 +219,9 @@ impl TradingEnv {
         &self.episode.book
     }
 
-    /// Returns the target weights of the last decision, after holds and the no-trade band.
+    /// Returns the target weights of the last decision; NaN is a hold.
     ///
-    /// NaN is a hold; all are NaN after a reset or a restored state.
+    /// The no-trade band is applied. All are holds after a reset or a restored state.
     #[must_use]
     pub fn orders(&self) -> &[f64] {
         self.episode.orders()
