@@ -215,3 +215,25 @@ def test_masks_need_discrete_actions() -> None:
     for action in ("weights", "parts", "softmax"):
         with pytest.raises(oo.OpenOutcryError, match="needs discrete"):
             OpenOutcryEnv(n_days=20, action=action).action_masks()
+
+
+def test_default_levels_need_equal_limits() -> None:
+    limits = [oo.Limits(allow_short=False), oo.Limits()]
+    with pytest.raises(oo.OpenOutcryError, match="`levels` must be given"):
+        OpenOutcryVectorEnv(2, n_symbols=1, action="discrete", limits=limits)
+    lanes = OpenOutcryVectorEnv(2, n_symbols=1, action="discrete", limits=limits, levels=(0, 1))
+    lanes.reset(seed=0)
+
+
+@pytest.mark.parametrize("number", [-np.inf, np.inf, np.nan, 1e308])
+def test_a_softmax_action_that_is_not_finite_is_invalid(number: float) -> None:
+    env = OpenOutcryEnv(2, 20, action="softmax")
+    env.reset(seed=0)
+    with pytest.raises(oo.OpenOutcryError, match="weight_not_finite"):
+        env.step(np.array([number, 0.0, 0.0]))
+
+
+def test_the_index_of_a_level_may_have_an_axis() -> None:
+    env = OpenOutcryEnv(1, 20, action="discrete")
+    env.reset(seed=0)
+    assert env.step(np.array([2]))[0]["positions"][0] > 0.0

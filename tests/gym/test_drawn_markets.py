@@ -181,3 +181,76 @@ def test_lanes_of_drawn_markets_continue_after_a_copy() -> None:
         one, other = lanes.step(actions), twin.step(actions)
         assert np.array_equal(one[1], other[1])
         assert all(np.array_equal(one[0][name], other[0][name]) for name in one[0])
+
+
+def test_a_reset_that_raises_changes_nothing() -> None:
+    dear = {"costs": oo.CostModel(fee_bps=400.0)}
+    is_bad = False
+
+    def draw(seed: int, episode: int) -> int:
+        return 7 if is_bad else 0
+
+    options: dict[str, Any] = {"dataset": markets((2, 2)), "datasets": draw}
+    env, lanes = OpenOutcryEnv(**options), OpenOutcryVectorEnv(3, **options)
+    for each in (env, lanes):
+        each.reset(seed=0)
+    env.step(np.array([0.5, 0.5]))
+    lanes.step(np.full((3, 2), 0.5))
+    before, saved = (env.clone_state(), env.costs), (lanes._core.save(), lanes.costs)
+    is_bad = True
+    for each in (env, lanes):
+        with pytest.raises(oo.OpenOutcryError, match="index of a dataset"):
+            each.reset(seed=4, options=dear)
+    assert ((env.clone_state(), env.costs), (lanes._core.save(), lanes.costs)) == (before, saved)
+
+
+def test_a_window_must_exist_in_every_market() -> None:
+    pair = [oo.Dataset.synthetic(2, 200, seed=4), oo.Dataset.synthetic(2, 30, seed=3)]
+    env = OpenOutcryEnv(dataset=pair, datasets="cycle")
+    env.reset(seed=0)
+    with pytest.raises(oo.OpenOutcryError, match="window_invalid"):
+        env.reset(options={"window": (100, 150)})
+    env.reset()
+    with pytest.raises(oo.OpenOutcryError, match="window_invalid"):
+        OpenOutcryEnv(dataset=pair, datasets="cycle", window=(100, 150))
+    with pytest.raises(oo.OpenOutcryError, match="cursor"):
+        OpenOutcryEnv(dataset=pair, datasets="cycle", observation="cursor")
+
+
+def test_a_drawn_market_needs_a_reset_before_a_step() -> None:
+    env = OpenOutcryEnv(dataset=markets((2, 2)), datasets="cycle")
+    with pytest.raises(oo.OpenOutcryError, match="episode_over"):
+        env.step(np.zeros(2))
+
+
+def test_a_feature_with_the_name_of_the_mask_is_refused() -> None:
+    market = oo.Dataset.synthetic(2, 30).with_features({"listed": np.full((30, 2), 7.0)})
+    with pytest.raises(oo.OpenOutcryError, match="no feature named listed"):
+        OpenOutcryEnv(dataset=market, observation="flat", mask=True)
+
+
+def test_a_reward_that_raises_skips_no_draw() -> None:
+    calls: list[tuple[int, int]] = []
+    fails = [False]
+
+    def draw(seed: int, episode: int) -> int:
+        calls.append((seed, episode))
+        return 0
+
+    def reward(step: Any) -> Any:
+        if fails[0]:
+            raise ValueError
+        return step.return_
+
+    mode = AutoresetMode.SAME_STEP
+    options: dict[str, Any] = {"dataset": markets((2, 2)), "datasets": draw, "reward": reward, "window": (0, 3)}
+    lanes = OpenOutcryVectorEnv(1, autoreset_mode=mode, **options)
+    lanes.reset(seed=0)
+    for step in range(6):
+        fails[0] = step == 1
+        if fails[0]:
+            with pytest.raises(ValueError, match=""):
+                lanes.step(np.zeros((1, 2)))
+        else:
+            lanes.step(np.zeros((1, 2)))
+    assert [episode for _, episode in calls] == [0, 1, 2, 3, 4]

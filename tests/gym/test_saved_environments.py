@@ -182,3 +182,20 @@ def test_a_pickle_of_a_sealed_scenario_holds_no_key() -> None:
         assert key.encode() not in saved
         assert bytes.fromhex(key) not in saved
     assert pickle.loads(pickle.dumps(env)).dataset.commitment == scenario.commitment
+
+
+def test_a_checkpoint_of_another_reward_is_refused() -> None:
+    first = OpenOutcryEnv(n_symbols=1, reward="differential-sharpe")
+    others = [
+        OpenOutcryEnv(n_symbols=1, reward="log"),
+        OpenOutcryEnv(n_symbols=1, reward="differential-sharpe", reward_parameter=0.5),
+        OpenOutcryEnv(n_symbols=1, reward="differential-sharpe", no_trade_band=0.1),
+    ]
+    first.reset(seed=0)
+    state = first.clone_state()
+    for other in others:
+        other.reset(seed=0)
+        for saved in (state, pickle.loads(pickle.dumps(state))):
+            with pytest.raises(oo.OpenOutcryError, match="state_mismatch"):
+                other.restore_state(saved)
+    first.restore_state(pickle.loads(pickle.dumps(state)))

@@ -131,7 +131,7 @@ class Levels:
     def masks(self, listed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Return the valid levels, shape `(n_lanes, n * n_levels)`.
 
-        A symbol that cannot be traded has one: `hold`, or else the level nearest to 0.
+        A symbol that is not listed has one: `hold`, or else the level nearest to 0.
         """
         kept = int(np.abs(self._weights).argmin()) if self._hold is None else self._hold
         valid = np.repeat(listed[:, :, np.newaxis], self._weights.size, axis=2)

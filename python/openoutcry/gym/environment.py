@@ -294,7 +294,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the valid choices of a discrete action, as MaskablePPO reads them.
 
-        Shape `(n * n_levels,)`. A symbol that cannot be traded has one valid level: `hold`, or the one nearest to 0.
+        Shape `(n * n_levels,)`. A symbol that is not listed has one valid level: `hold`, or the one nearest to 0.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the action is not discrete.

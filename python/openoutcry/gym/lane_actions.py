@@ -51,7 +51,7 @@ def hold_mask(hold: Any, shape: tuple[int, ...]) -> _Flags:
 
 
 def one_lane(action: npt.NDArray[Any], space: spaces.Space[Any]) -> npt.NDArray[Any]:
-    """Return an action as that of one lane; an index of a level may have an axis of its own."""
+    """Return an action as that of one lane; the index of a level may have an axis."""
     if isinstance(space, spaces.Discrete) and action.shape == (1,):
         return action
     return action[np.newaxis]
@@ -66,7 +66,9 @@ def with_holds(actions: npt.NDArray[Any], hold: _Flags | None) -> tuple[npt.NDAr
 
 
 def lane_seeds(seed: Any, is_reset: _Flags, *, is_seeded: bool) -> list[int | None] | None:
-    """Return new seeds of the lanes that are reset; None for a lane, or for all, continues their episodes.
+    """Return new seeds of the lanes that are reset.
+
+    None for a lane, or for all, continues their episodes.
 
     Args:
         seed: Seed of lane 0, where lane i has `seed + i`; or one per lane.

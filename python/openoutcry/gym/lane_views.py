@@ -122,7 +122,7 @@ class LaneViews(KnownArguments):
     def action_masks(self) -> _Flags:
         """Return the valid choices of discrete actions, as MaskablePPO reads them.
 
-        Shape `(num_envs, n * n_levels)`. A symbol that cannot be traded has one valid level: `hold`, or the one
+        Shape `(num_envs, n * n_levels)`. A symbol that is not listed has one valid level: `hold`, or the one
         nearest to 0.
 
         Raises:
@@ -133,7 +133,9 @@ class LaneViews(KnownArguments):
         return self._scheme.masks(self._core.tradable)
 
     def _drawn_markets(self, lanes: _Flags, seeds: list[int | None] | None, ahead: int) -> list[tuple[int, int]]:
-        """Return pairs of a lane and the market of a later episode, if a function draws them.
+        """Return pairs of a lane and the market of a later episode.
+
+        None if no function draws them.
 
         Args:
             lanes: The lanes.

@@ -98,11 +98,19 @@ def observed_columns(
     if scale not in SCALES:
         raise refusal("argument_invalid", f"`scale` must be one of {', '.join(SCALES)}; received {scale!r}")
     datasets, (kind, lookback, windows, mask) = markets.datasets, shown
+    if kind == "cursor" and len(datasets) > 1:
+        message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
+        raise refusal("argument_invalid", f"{message}; received cursor and {len(datasets)} datasets")
     found = [_scopes(dataset, features) for dataset in datasets]
     # Equal dicts may have another order of names.
     if (other := next((each for each in found if list(each.items()) != list(found[0].items())), None)) is not None:
-        wanted = f"`features` must be columns that all markets have, in one order: {', '.join(found[0])}"
-        raise refusal("argument_invalid", f"{wanted}; received {', '.join(other) or 'none'}")
+        first, second = (
+            ", ".join(f"{name} ({of})" for name, of in each.items()) or "none" for each in (found[0], other)
+        )
+        wanted = (
+            f"`features` must be the same columns in the same order, of each symbol or of the market, in all: {first}"
+        )
+        raise refusal("argument_invalid", f"{wanted}; received {second}")
     names = found[0]
     if scale != "none" and not names:
         message = f"`scale` must be none without `features`; received {scale!r}"

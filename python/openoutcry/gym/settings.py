@@ -28,7 +28,7 @@ _FIXED = (
     "levels", "no_trade_band", "info", "on_invalid", "datasets",
 )  # fmt: skip
 _HINTS = {
-    "dataset": "; hint: `datasets` of the constructor draws a market per episode",
+    "dataset": "; hint: create another environment, or one with `datasets`, which draws a market per episode",
     "max_weight": "; hint: options={'limits': Limits(max_weight=...)}",
     "allow_short": "; hint: options={'limits': Limits(allow_short=...)}",
 }

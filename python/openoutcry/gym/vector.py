@@ -190,9 +190,6 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
             "markets": (self._markets.kind, self._markets.split),
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
-        if self._kind == "cursor" and len(self.datasets) > 1:
-            message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
-            raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
         self.single_action_space = space_of(self._scheme, self._markets.n_symbols, changeable[1])
         shape = self._markets.n_symbols, self._lookback, self._markets.n_bars
         self.single_observation_space = observation_space(self._kind, *shape, self._observed)

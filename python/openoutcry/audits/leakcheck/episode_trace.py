@@ -71,7 +71,7 @@ class Episode:
         self.dates.append(next(map(iso, dates), None))
 
     def add_labels(self, env: Any) -> None:
-        """Record the labels of the numbers of an observation, as `OpenOutcryEnv.observation_labels` has them."""
+        """Record the labels of an observation, as `OpenOutcryEnv` has them."""
         found = getattr(getattr(env, "unwrapped", env), "observation_labels", None)
         if isinstance(found, Mapping):
             self.labels = {f"observation.{key}" if key else "observation": list(found[key]) for key in found}
