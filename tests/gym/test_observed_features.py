@@ -166,7 +166,10 @@ def test_what_a_market_does_not_have_is_refused(make: Any, settings: dict[str, A
 
 def test_lanes_of_markets_with_other_features_are_refused() -> None:
     bare = oo.Dataset.from_arrays(DATES, ["S0", "S1", "S2"], market().close, volume=market().volume)
-    with pytest.raises(oo.OpenOutcryError, match="all markets have, in one order: rsi, vix; received none"):
+    with pytest.raises(
+        oo.OpenOutcryError,
+        match=r"the same columns in one order, of a symbol or of the market: rsi \(symbol\), vix \(market\); received none",
+    ):
         oo.OpenOutcryVectorEnv(2, dataset=[market(), bare])
 
 

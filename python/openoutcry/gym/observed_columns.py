@@ -54,7 +54,9 @@ class ObservedColumns:
 
 
 def observation_labels(kind: str, symbols: Sequence[str], lookback: int, columns: ObservedColumns) -> Labels:
-    """Return the labels of the numbers of an observation, by its keys; `""` is that of a flat one.
+    """Return the labels of the numbers of an observation, by its keys.
+
+    The key of a flat one is empty.
 
     A label is the name of a column with its lag in bars, and the symbol: `[rsi -1][AAPL]`.
     """
@@ -104,13 +106,9 @@ def observed_columns(
     found = [_scopes(dataset, features) for dataset in datasets]
     # Equal dicts may have another order of names.
     if (other := next((each for each in found if list(each.items()) != list(found[0].items())), None)) is not None:
-        first, second = (
-            ", ".join(f"{name} ({of})" for name, of in each.items()) or "none" for each in (found[0], other)
-        )
-        wanted = (
-            f"`features` must be the same columns in the same order, of each symbol or of the market, in all: {first}"
-        )
-        raise refusal("argument_invalid", f"{wanted}; received {second}")
+        first, second = (", ".join(f"{name} ({of})" for name, of in each.items()) for each in (found[0], other))
+        wanted = f"`features` must be the same columns in one order, of a symbol or of the market: {first or 'none'}"
+        raise refusal("argument_invalid", f"{wanted}; received {second or 'none'}")
     names = found[0]
     if scale != "none" and not names:
         message = f"`scale` must be none without `features`; received {scale!r}"

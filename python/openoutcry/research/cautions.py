@@ -46,7 +46,7 @@ def of_luck(luck: Luck) -> Iterator[str]:
 
 
 def of_information(found: Information | None, n_returns: int, periods_per_year: float) -> Iterator[str]:
-    """Yield what generated code could hold: in literals, in constant expressions and in the shape of its tree."""
+    """Yield what generated code could hold in literals, constants and its tree."""
     if found is None or n_returns <= 0:
         return
     most = storable_sharpe(found.total_bits, n_returns, periods_per_year)

@@ -19,7 +19,7 @@ _COMPUTED = (
 
 
 def constant_code(tree: ast.Module) -> list[ast.AST]:
-    """Return the largest expressions and assignments that do not depend on the observation.
+    """Return the largest expressions that do not depend on the observation.
 
     Constants and names alone are left out, and so are imports, bases, decorators, annotations and `PARAM_RANGES`.
     """

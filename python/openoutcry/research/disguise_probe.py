@@ -127,7 +127,7 @@ def disguise_probe(setup: ValidationSetup, validation: ValidationResult, build: 
 def earlier_disguise_probe(
     setup: ValidationSetup, validation: ValidationResult, build: Build, seed: int
 ) -> DisguiseResult:
-    """Return the losses with other levels and with noise, all that gates before version 5 measured.
+    """Return the losses with other levels and with noise, as before gates version 5.
 
     Args:
         setup: Market, folds, costs and limits.
@@ -145,7 +145,7 @@ def earlier_disguise_probe(
 
 
 class _Probe:
-    """The strategies of a validation, decided in disguise and traded on the true market."""
+    """Strategies decided in disguise and traded on the true market."""
 
     def __init__(self, setup: ValidationSetup, validation: ValidationResult, build: Build) -> None:
         self._setup, self._base = setup, validation.oos.sharpe
@@ -189,7 +189,7 @@ class _Probe:
 
 
 def _in_blocks(strategy: Strategy, dataset: Dataset, spans: list[tuple[int, int]]) -> Table:
-    """Return the weights of ranges of bars, decided one range after the other by one worker."""
+    """Return the weights of ranges of bars, decided in turn by one worker."""
     table = np.full((dataset.n_bars, dataset.n_symbols), np.nan)
     if isinstance(strategy, CodeStrategy):
         parts = strategy.tables(dataset, spans)

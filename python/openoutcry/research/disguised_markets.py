@@ -31,12 +31,14 @@ class Thinned:
     bars: npt.NDArray[np.intp]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return a range of bars of the complete market as a range of the bars that are left."""
+        """Return a range of the complete market as a range of the bars that are left."""
         first, last = np.searchsorted(self.bars, [start, end])
         return int(first), int(last)
 
     def spread(self, table: Table, n_bars: int) -> Table:
-        """Return a table for the complete market; a bar that was left out keeps the weights of the one before."""
+        """Return a table for the complete market.
+
+        A bar that was left out keeps the weights of the one before."""
         places = np.searchsorted(self.bars, np.arange(n_bars), side="right") - 1
         rows: Table = np.where((places < 0)[:, None], np.nan, table[np.maximum(places, 0)])
         return rows

@@ -211,7 +211,9 @@ def _displayed(tree: ast.Module) -> Iterator[float]:
 
 
 def _listed(tree: ast.Module) -> Iterator[int]:
-    """Yield the number of names in each list that are data: beyond the fourth, or in a list of lists."""
+    """Yield the number of names in each list that are data.
+
+    They are beyond the fourth, or in a list of lists."""
     displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
     for node in ast.walk(tree):
         parts: list[Any] = []

@@ -26,7 +26,7 @@ _Context = tuple[str, ...]
 
 
 class TokenModel:
-    """An adaptive model of token sequences with interpolated contexts of up to three tokens."""
+    """An adaptive model of tokens with interpolated contexts of up to three."""
 
     def __init__(self) -> None:
         self._counts: dict[_Context, dict[str, int]] = {}
@@ -67,7 +67,7 @@ class TokenModel:
 
 
 def token_bits(tokens: Sequence[str]) -> tuple[float, ...]:
-    """Return the bits of each token of a source, given the tokens before it and typical strategies."""
+    """Return the bits of each token of a source, given those before it."""
     return _bits(tuple(tokens))
 
 

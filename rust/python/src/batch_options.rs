@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) records: bool,
 }
 
-/// Names of observed columns, names of those of windows, and the scale with its number of bars.
+/// Names of observed columns and of windows, and the scale with its bars.
 pub(crate) type ObservedArgument = (Vec<Text>, Vec<Text>, (String, usize));
 
 /// Returns the names of observed columns with their scale.
