@@ -48,6 +48,18 @@ def test_a_frame_and_a_file_have_the_same_features(tmp_path: Path) -> None:
     assert oo.Dataset.from_parquet(tmp_path / "prices.parquet", features=RULES) == market
 
 
+@pytest.mark.parametrize("value", ["inf", "-2e30"])
+def test_values_that_observations_cannot_show_are_refused(value: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(io.StringIO(LONG)).astype({"rsi": float})
+    frame.loc[4, "rsi"] = float(value)
+    for rule in ("refuse", "forward", 0.0):
+        with pytest.raises(oo.OpenOutcryError, match="rsi.* must be "):
+            oo.Dataset.from_frame(frame, features=RULES | {"rsi": rule})
+        with pytest.raises(oo.OpenOutcryError, match="rsi.* must be "):
+            oo.Dataset.from_csv(frame.to_csv(index=False), features=RULES | {"rsi": rule})
+
+
 def test_a_column_of_a_wide_file_is_a_feature_of_the_market() -> None:
     text = "date,A,B,vix\n" + "".join(f"{day},{100 + k},{50 + k / 2},{k / 7}\n" for k, day in enumerate(DAYS))
     market = oo.Dataset.from_csv(text, features=["vix"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, is_bool, unmasked_array
-from openoutcry.data import columns
+from openoutcry.data import columns, known_times
 from openoutcry.errors import refusal
 
 Values = npt.NDArray[np.float64]
@@ -20,6 +21,8 @@ NativeFeature: TypeAlias = "tuple[str, str, Values]"
 """Name, scope (`symbol` or `market`) and values, bar after bar."""
 
 REFUSE, FORWARD = "refuse", "forward"
+LARGEST = 1e30
+"""The largest value of a feature: the bound of float32 observation spaces."""
 
 
 class Market(Protocol):
@@ -46,7 +49,8 @@ class Feature:
             columns.
         lag: Bars from the bar of a value to the bar at whose close it is known; 0 for its own bar.
         known_at: ISO 8601 time per row from which the row is known, instead of the close of its bar. An agent sees the
-            last row that is known at a bar.
+            last row that is known at a bar, and 0 before the first unless `missing` is a number. Bars with times in UTC
+            need times with a zone, other bars times without one; arrays of `datetime64` have the zone of the bars.
         missing: `refuse`, or a rule for missing values: `forward` repeats the last known value, 0 before the first; a
             number takes their place.
     """
@@ -83,16 +87,19 @@ def as_feature(given: Any) -> Feature:
 
 
 def _native(name: str, feature: Feature, dates: Sequence[str], symbols: Sequence[str]) -> NativeFeature:
+    _check_rule(name, feature.missing)
     table = _table(name, feature.values, dates, symbols)
     lag = checked_integer(f"lag of feature {name!r}", feature.lag, 0, len(dates) - 1)
     if feature.known_at is not None:
         if lag:
             raise refusal("argument_invalid", f"feature {name!r} must have `lag` or `known_at`; received both")
-        table = _as_known(name, table, feature.known_at, dates)
+        table = _as_known(name, table, feature, dates)
     elif lag:
         table = np.concatenate([np.full((lag, table.shape[1]), np.nan), table[:-lag]])
     scope = "market" if np.ndim(feature.values) == 1 else "symbol"
-    return name, scope, np.ascontiguousarray(_filled(name, table, feature.missing)).ravel()
+    table = _filled(table, feature.missing)
+    _check_size(name, table, dates)
+    return name, scope, np.ascontiguousarray(table).ravel()
 
 
 def _table(name: str, values: Any, dates: Sequence[str], symbols: Sequence[str]) -> Values:
@@ -106,29 +113,51 @@ def _table(name: str, values: Any, dates: Sequence[str], symbols: Sequence[str])
     return array.astype(np.float64).reshape(len(dates), -1)
 
 
-def _as_known(name: str, table: Values, known_at: Sequence[Any], dates: Sequence[str]) -> Values:
-    """Return, for each bar, the last row that is known at its date."""
-    times = columns.iso(known_at)
-    if len(times) != len(table) or any(len(time) != len(dates[0]) for time in times):
-        wanted = f"`known_at` of feature {name!r} must be {len(table)} times as precise as the dates of the bars"
-        raise refusal("date_invalid", f"{wanted}; received {len(times)}, first {times[:1]}")
-    shown = np.full_like(table, np.nan)
-    # A row is seen from the first bar at or after its time; of several, the last row counts.
-    for row, bar in enumerate(np.searchsorted(np.asarray(dates), np.asarray(times)).tolist()):
-        if bar < len(table):
-            shown[bar] = table[row]
-    return forward(shown)
+def _as_known(name: str, table: Values, feature: Feature, dates: Sequence[str]) -> Values:
+    """Return, for each bar, the last row that is known at its date.
+
+    A missing value with the rule `forward` shows that of the row before it.
+    """
+    bars = known_times.first_bars(f"`known_at` of feature {name!r}", feature.known_at, dates)
+    rows = np.broadcast_to(np.arange(len(table))[:, None], table.shape)
+    if feature.missing == FORWARD:
+        rows = np.where(np.isnan(table), -1, rows)
+    is_seen = bars < len(table)
+    latest = np.full(table.shape, -1)
+    # A row that is published late does not replace a later row.
+    np.maximum.at(latest, bars[is_seen], rows[is_seen])
+    latest = np.maximum.accumulate(latest, axis=0)
+    shown = np.take_along_axis(table, np.maximum(latest, 0), axis=0)
+    # Before its first row, a feature is unknown, and no value of it is missing.
+    return np.where(latest < 0, 0.0 if feature.missing == REFUSE else np.nan, shown)
 
 
-def _filled(name: str, table: Values, missing: str | float) -> Values:
+def _check_rule(name: str, missing: Any) -> None:
     if isinstance(missing, str):
         if missing not in (REFUSE, FORWARD):
             wanted = f"`missing` of feature {name!r} must be {REFUSE!r}, {FORWARD!r} or a number"
             raise refusal("argument_invalid", f"{wanted}; received {missing!r}")
-        return table if missing == REFUSE else np.nan_to_num(forward(table), nan=0.0)
-    if is_bool(missing) or not np.isfinite(missing):
-        raise refusal("argument_invalid", f"`missing` of feature {name!r} must be a finite number; received {missing}")
-    return np.where(np.isnan(table), float(missing), table)
+    elif is_bool(missing) or not isinstance(missing, Real) or not abs(missing) <= LARGEST:
+        wanted = f"`missing` of feature {name!r} must be a number from {-LARGEST:g} to {LARGEST:g}"
+        raise refusal("argument_invalid", f"{wanted}; received {missing!r}")
+
+
+def _filled(table: Values, missing: str | float) -> Values:
+    if missing == REFUSE:
+        return table
+    filled, rest = (forward(table), 0.0) if isinstance(missing, str) else (table, float(missing))
+    return np.where(np.isnan(filled), rest, filled)
+
+
+def _check_size(name: str, table: Values, dates: Sequence[str]) -> None:
+    """Check that values lie in the observation space.
+
+    The engine refuses infinite ones.
+    """
+    if (large := np.isfinite(table) & (np.abs(table) > LARGEST)).any():
+        bar, place = np.argwhere(large)[0]
+        wanted = f"feature {name!r} at row {bar} ({dates[bar]}) must be from {-LARGEST:g} to {LARGEST:g}"
+        raise refusal("value_invalid", f"{wanted}; received {table[bar, place]:g}")
 
 
 def forward(table: Values) -> Values:
