@@ -71,6 +71,7 @@ def test_an_observation_names_the_features_of_its_bar() -> None:
         ({"x": Feature(values(N_BARS), lag=1, known_at=DATES)}, "argument_invalid: feature 'x' must have `lag` or"),
         ({"x": Feature(values(N_BARS), known_at=DATES[1:])}, "date_invalid: `known_at` of feature 'x'"),
         ([values(N_BARS)], "argument_invalid: `features` must be a mapping"),
+        ({5: values(N_BARS)}, "value_invalid: the name of a feature must be text; received 5"),
     ],
 )
 def test_invalid_features_are_refused(features: Any, wanted: str) -> None:
@@ -229,7 +230,7 @@ def test_a_frame_is_aligned_by_its_columns_and_its_index() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(values(N_BARS, 3), index=pandas.to_datetime(DATES), columns=SYMBOLS)
     assert market(features={"x": frame}) == market(features={"x": values(N_BARS, 3)})
-    with pytest.raises(oo.OpenOutcryError, match="columns must be A, B, C; received C, B, A"):
+    with pytest.raises(oo.OpenOutcryError, match="the columns of `feature 'x'` must be A, B, C; received C, B, A"):
         market(features={"x": frame[["C", "B", "A"]]})
     with pytest.raises(oo.OpenOutcryError, match="index of `feature 'x'` must be `dates`"):
         market(features={"x": frame[::-1]})
@@ -264,6 +265,80 @@ def test_a_function_of_past_bars_is_a_feature() -> None:
 def test_a_function_that_reads_later_bars_is_named(leak: Any) -> None:
     with pytest.raises(oo.OpenOutcryError, match="feature 'planted' must be computed from bars up to its own"):
         market().with_features({"planted": leak})
+
+
+def filled(n_bars: int) -> Any:
+    """Return a function that fills the first values with a later one."""
+
+    def function(found: oo.Dataset) -> np.ndarray[Any, Any]:
+        change = momentum(found)
+        change[:n_bars] = change[n_bars]
+        return change
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        *(filled(n_bars) for n_bars in (5, 6, 8, 13, 20, 25)),
+        lambda found: found.close - found.close[:50].mean(axis=0),
+        lambda found: found.close - found.close[:4].mean(axis=0),
+        lambda found: np.where(np.isnan(momentum(found)), np.nanmean(momentum(found)[:8], axis=0), momentum(found)),
+    ],
+    ids=["5", "6", "8", "13", "20", "25", "mean of the first 50", "mean of the first 4", "mean of the first changes"],
+)
+def test_a_start_that_is_filled_with_later_values_is_named(leak: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="feature 'planted' must be computed from bars up to its own"):
+        market().with_features({"planted": leak})
+
+
+def sliding(found: oo.Dataset) -> np.ndarray[Any, Any]:
+    windows = np.lib.stride_tricks.sliding_window_view(found.close, 20, axis=0)
+    return np.vstack([np.full((19, 3), np.nan), windows.mean(axis=-1)])
+
+
+@pytest.mark.parametrize("fill", [np.nan, 0.0])
+def test_a_function_may_need_more_bars_than_the_first_ones(fill: float) -> None:
+    def mean(found: oo.Dataset) -> np.ndarray[Any, Any]:
+        return np.nan_to_num(sliding(found), nan=fill)
+
+    found = market().with_features(mean, missing=0.0).features["mean"].values
+    np.testing.assert_array_equal(found, np.nan_to_num(sliding(market())))
+    with pytest.raises(oo.OpenOutcryError, match=r"value of 2020-01-01 that needs bars from 2020-01-03 on \(ValueError"):
+        market().with_features(lambda found: np.nan_to_num(sliding(found), nan=100.0))
+
+
+@pytest.mark.parametrize("n_bars", [3, 4, 60, 2000])
+def test_a_function_is_called_at_most_twenty_times(n_bars: int) -> None:
+    calls: list[int] = []
+
+    def returns(found: oo.Dataset) -> np.ndarray[Any, Any]:
+        calls.append(found.n_bars)
+        return np.vstack([np.zeros((1, 3)), np.diff(np.log(found.close), axis=0)])
+
+    dates = np.datetime_as_string(np.datetime64("2018-01-01") + np.arange(n_bars)).tolist()
+    oo.Dataset.from_arrays(dates, SYMBOLS, 100 + values(n_bars, 3)).with_features(returns)
+    assert len(calls) <= 20
+    assert {2, n_bars - 1, n_bars} <= set(calls)
+
+
+@pytest.mark.parametrize(
+    ("given_features", "wanted"),
+    [
+        ([1, 2], "argument_invalid: `given` must be values by name, a function, or .*; received list"),
+        (values(N_BARS, 3), "argument_invalid: `given` must be values by name, .*; received ndarray"),
+        (None, "argument_invalid: `given` must be .*; received NoneType"),
+        ({5: values(N_BARS)}, "value_invalid: the name of a feature must be text; received 5"),
+        (lambda found: {5: found.close}, "value_invalid: the name of a feature must be text; received 5"),
+        ({"f": lambda found: {"a": found.close}}, "argument_invalid: the function of feature 'f' .*; received dict"),
+        (lambda _: {"f": object()}, "shape_mismatch: feature 'f' must be an array of numbers; received object"),
+        ({"f": lambda _: None}, r"shape_mismatch: feature 'f' must have one row per bar .*; received \(\) for 60 bars"),
+    ],
+)
+def test_what_with_features_cannot_read_is_refused(given_features: Any, wanted: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=wanted):
+        market().with_features(given_features)
 
 
 def test_parts_of_a_market_keep_its_features(tmp_path: Path) -> None:

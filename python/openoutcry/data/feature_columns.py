@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from types import MappingProxyType
@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, is_bool, unmasked_array
-from openoutcry.data import columns, known_times
+from openoutcry.data import columns, feature_causality, known_times
+from openoutcry.data.feature_causality import computed
 from openoutcry.errors import refusal
 
 Values = npt.NDArray[np.float64]
@@ -25,19 +26,12 @@ LARGEST = 1e30
 """The largest value of a feature: the bound of float32 observation spaces."""
 
 
-class Market(Protocol):
+class Market(feature_causality.Market, Protocol):
     """What a feature needs of a market."""
-
-    @property
-    def dates(self) -> tuple[str, ...]:
-        """ISO 8601 dates of the bars."""
 
     @property
     def features(self) -> Mapping[str, Feature]:
         """Features by name."""
-
-    def head(self, n_bars: int) -> Any:
-        """Return the market of the first bars."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +63,8 @@ def native_features(features: Mapping[str, Any], dates: Sequence[str], symbols: 
     """
     if not isinstance(features, Mapping):
         raise refusal("argument_invalid", f"`features` must be a mapping of values by name; received {features!r}")
+    for name in features:
+        _check_name(name)
     return [_native(name, as_feature(given), dates, symbols) for name, given in features.items()]
 
 
@@ -84,6 +80,11 @@ def of_core(core: native.Dataset) -> Mapping[str, Feature]:
 def as_feature(given: Any) -> Feature:
     """Return values as a feature that is known at the close of its bar."""
     return given if isinstance(given, Feature) else Feature(given)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise refusal("value_invalid", f"the name of a feature must be text; received {name!r}")
 
 
 def _native(name: str, feature: Feature, dates: Sequence[str], symbols: Sequence[str]) -> NativeFeature:
@@ -183,7 +184,11 @@ def with_features(dataset: Market, given: Any, lag: int, missing: str | float) -
         OpenOutcryError: a name is taken, or a function uses bars after the bar of its value.
     """
     found: dict[str, Any] = dict(dataset.features)
-    for name, value in (computed(dataset, given) if callable(given) else dict(given)).items():
+    if not callable(given) and not isinstance(given, Mapping):
+        wanted = "`given` must be values by name, a function, or functions by name"
+        raise refusal("argument_invalid", f"{wanted}; received {type(given).__name__}")
+    for name, value in (computed(dataset, given) if callable(given) else given).items():
+        _check_name(name)
         if name in found:
             raise refusal(
                 "value_invalid", f"the name of a feature must be new; received {name!r}, which the market has"
@@ -191,48 +196,6 @@ def with_features(dataset: Market, given: Any, lag: int, missing: str | float) -
         values = computed(dataset, value, name)[name] if callable(value) else value
         found[name] = values if isinstance(values, Feature) else Feature(values, lag=lag, missing=missing)
     return found
-
-
-# Bars at which a function is computed again on the bars so far.
-_N_CUTS = 12
-
-
-def computed(dataset: Market, function: Callable[[Any], Any], name: str = "") -> dict[str, Any]:
-    """Return the values of a function of a market, after a check that they are causal.
-
-    Raises:
-        OpenOutcryError: a value of a bar differs once later bars are missing.
-    """
-    whole = _by_name(function(dataset), function, name)
-    for n_bars in _cuts(len(dataset.dates)):
-        part = _by_name(function(dataset.head(n_bars)), function, name)
-        for key, feature in whole.items():
-            _check_causal(key, as_feature(feature), as_feature(part.get(key)), dataset.dates, n_bars)
-    return whole
-
-
-def _cuts(n_bars: int) -> Iterable[int]:
-    """Return numbers of bars, from half of all on: a function may need many."""
-    return sorted({int(n) for n in np.linspace(max(2, n_bars // 2), n_bars - 1, _N_CUTS)} if n_bars > 2 else set())
-
-
-def _by_name(values: Any, function: Callable[[Any], Any], name: str) -> dict[str, Any]:
-    if not name and isinstance(values, Mapping):
-        return dict(values)
-    return {name or getattr(function, "__name__", "feature"): values}
-
-
-def _check_causal(name: str, whole: Feature, part: Feature, dates: Sequence[str], n_bars: int) -> None:
-    before, after = (np.asarray(each.values, dtype=np.float64) for each in (whole, part))
-    if after.shape != (n_bars, *before.shape[1:]):
-        wanted = f"feature {name!r} must have one row per bar of the market that its function receives"
-        raise refusal("shape_mismatch", f"{wanted}; received {after.shape} for {n_bars} bars")
-    same = np.isclose(before[:n_bars], after, rtol=1e-9, atol=1e-12, equal_nan=True).reshape(n_bars, -1).all(axis=1)
-    if not same.all():
-        bar = int(np.argmin(same))
-        message = f"feature {name!r} must be computed from bars up to its own; received a value of {dates[bar]} that"
-        hint = 'hint: it uses later bars: shift them, and normalise by bars so far (`scale="expanding"` does)'
-        raise refusal("value_invalid", f"{message} changes when the bars from {dates[n_bars]} on are missing; {hint}")
 
 
 def cut(features: Mapping[str, Any], rows: slice | Values, places: Sequence[int]) -> dict[str, Any]:
@@ -245,4 +208,4 @@ def cut(features: Mapping[str, Any], rows: slice | Values, places: Sequence[int]
     }
 
 
-__all__ = ["Feature", "Values", "as_feature", "computed", "cut", "forward", "native_features", "with_features"]
+__all__ = ["Feature", "Values", "as_feature", "cut", "forward", "native_features", "with_features"]
