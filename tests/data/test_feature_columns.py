@@ -305,7 +305,7 @@ def test_a_function_may_need_more_bars_than_the_first_ones(fill: float) -> None:
 
     found = market().with_features(mean, missing=0.0).features["mean"].values
     np.testing.assert_array_equal(found, np.nan_to_num(sliding(market())))
-    with pytest.raises(oo.OpenOutcryError, match=r"value of 2020-01-01 that needs bars from 2020-01-03 on \(ValueError"):
+    with pytest.raises(oo.OpenOutcryError, match=r"of 2020-01-01 that needs bars from 2020-01-03 on \(ValueError"):
         market().with_features(lambda found: np.nan_to_num(sliding(found), nan=100.0))
 
 

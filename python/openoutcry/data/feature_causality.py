@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
 Values = npt.NDArray[np.float64]
 
@@ -115,7 +115,7 @@ def _check_part(
         if error is None and key in part:
             try:
                 after = _table(key, part[key], n_bars)
-            except Exception as raised:
+            except OpenOutcryError as raised:
                 _check_unknown(key, before, dataset.dates, raised)
             else:
                 _check_same(key, before, after, dataset.dates)
@@ -124,11 +124,12 @@ def _check_part(
 
 
 def _check_same(name: str, before: Values, after: Values, dates: Sequence[str]) -> None:
-    same = np.zeros(len(before), bool)
     if before.shape == after.shape:
-        same = np.isclose(before, after, rtol=1e-9, atol=1e-12, equal_nan=True).all(axis=1)
-    if not same.all():
-        bar = int(np.argmin(same))
+        differ = ~np.isclose(before, after, rtol=1e-9, atol=1e-12, equal_nan=True)
+    else:
+        differ = np.ones((len(before), 1), bool)
+    if differ.any():
+        bar = int(np.argmax(differ.any(axis=1)))
         message = f"feature {name!r} must be computed from bars up to its own; received a value of {dates[bar]} that"
         hint = 'hint: it uses later bars: shift them, and normalise by bars so far (`scale="expanding"` does)'
         later = dates[len(before)]

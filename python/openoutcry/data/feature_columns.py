@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
@@ -138,7 +137,11 @@ def _check_rule(name: str, missing: Any) -> None:
         if missing not in (REFUSE, FORWARD):
             wanted = f"`missing` of feature {name!r} must be {REFUSE!r}, {FORWARD!r} or a number"
             raise refusal("argument_invalid", f"{wanted}; received {missing!r}")
-    elif is_bool(missing) or not isinstance(missing, Real) or not abs(missing) <= LARGEST:
+    elif (
+        is_bool(missing)
+        or not isinstance(missing, (int, float, np.integer, np.floating))
+        or not abs(missing) <= LARGEST
+    ):
         wanted = f"`missing` of feature {name!r} must be a number from {-LARGEST:g} to {LARGEST:g}"
         raise refusal("argument_invalid", f"{wanted}; received {missing!r}")
 
