@@ -66,9 +66,12 @@ def test_an_observation_names_the_features_of_its_bar() -> None:
         ({"": values(N_BARS)}, "value_invalid: the name of a feature must be text"),
         ({"x": np.full(N_BARS, np.inf)}, r"value_invalid: feature \"x\" at row 0 \(2020-01-01\) must be a finite"),
         ({"x": Feature(values(N_BARS), missing="mean")}, "argument_invalid: `missing` of feature 'x'"),
+        ({"x": Feature(values(N_BARS), missing=1e31)}, "argument_invalid: `missing` of feature 'x' must be a number"),
+        ({"x": Feature(values(N_BARS), missing=None)}, "argument_invalid: `missing` of feature 'x' must be a number"),
         ({"x": Feature(values(N_BARS), lag=1, known_at=DATES)}, "argument_invalid: feature 'x' must have `lag` or"),
         ({"x": Feature(values(N_BARS), known_at=DATES[1:])}, "date_invalid: `known_at` of feature 'x'"),
         ([values(N_BARS)], "argument_invalid: `features` must be a mapping"),
+        ({5: values(N_BARS)}, "value_invalid: the name of a feature must be text; received 5"),
     ],
 )
 def test_invalid_features_are_refused(features: Any, wanted: str) -> None:
@@ -114,11 +117,120 @@ def test_a_row_is_seen_from_the_first_bar_at_or_after_its_time() -> None:
     assert found[6] == values(N_BARS)[5]
 
 
+def test_a_late_row_does_not_replace_a_later_row() -> None:
+    times = [*DATES]
+    times[3] = DATES[10]
+    times[10] = DATES[11]
+    found = market(features={"x": Feature(values(N_BARS), known_at=times)}).features["x"].values
+    assert (found[3], found[10]) == (values(N_BARS)[2], values(N_BARS)[9])
+    on_time = [bar for bar in range(N_BARS) if bar not in (3, 10)]
+    np.testing.assert_array_equal(found[on_time], values(N_BARS)[on_time])
+
+
+def test_a_missing_value_of_a_known_row_needs_a_rule() -> None:
+    given_values = values(N_BARS)
+    given_values[5] = np.nan
+    times = [*DATES[2:], "2021-01-01", "2021-01-01"]
+    with pytest.raises(oo.OpenOutcryError, match=r'feature "x" at row 7 \(2020-01-08\) must be a finite number'):
+        market(features={"x": Feature(given_values, known_at=times)})
+    forward = market(features={"x": Feature(given_values, known_at=times, missing="forward")}).features["x"].values
+    assert (*forward[:3], forward[7]) == (0.0, 0.0, given_values[0], given_values[4])
+    # Before the first known row, no value is missing.
+    whole = market(features={"x": Feature(values(N_BARS), known_at=times)}).features["x"].values
+    np.testing.assert_array_equal(whole, [0.0, 0.0, *values(N_BARS)[:-2]])
+
+
+def test_forward_shows_the_last_value_of_all_rows_that_are_known() -> None:
+    given_values, times = values(N_BARS), [*DATES]
+    given_values[5] = np.nan
+    times[4] = times[5]
+    found = market(features={"x": Feature(given_values, known_at=times, missing="forward")}).features["x"].values
+    assert found[5] == given_values[4]
+
+
+@pytest.mark.parametrize(
+    ("time", "received"),
+    [
+        ("01/31/2020", "'01/31/2020'"),
+        ("yesterday!", "'yesterday!'"),
+        ("2020-13-45", "'2020-13-45'"),
+        ("2020-01-31T25:00:00", "'2020-01-31T25:00:00'"),
+        ("2020-01-31T10:00:00Z", "'2020-01-31T10:00:00Z'"),
+        ("2020-01", "'2020-01'"),
+        (np.datetime64("NaT"), "'NaT'"),
+        (None, "'None'"),
+    ],
+)
+def test_a_time_of_another_form_is_refused_by_its_row(time: Any, received: str) -> None:
+    wanted = f"`known_at` of feature 'x' at row 7 must be an ISO 8601 day, or a time .*; received {received}"
+    with pytest.raises(oo.OpenOutcryError, match=f"date_invalid: {wanted}"):
+        market(features={"x": Feature(values(N_BARS), known_at=[*DATES[:7], time, *DATES[8:]])})
+
+
+HOURS = np.datetime_as_string(np.datetime64("2020-01-01T00:00:00") + np.arange(N_BARS) * np.timedelta64(1, "h"))
+
+
+@pytest.mark.parametrize(
+    ("end", "known_at", "shift"),
+    [
+        ("", HOURS, 0),
+        ("", HOURS.astype("datetime64[s]"), 0),
+        ("", HOURS.astype("datetime64[h]"), 0),
+        ("", HOURS.astype("datetime64[ns]") + np.timedelta64(1, "ns"), 1),
+        ("", [f"{text[:13]}:00" for text in HOURS], 0),
+        ("Z", [f"{text}+00:00" for text in HOURS], 0),
+        ("Z", [f"{text}+00:30" for text in HOURS], 0),
+        ("Z", [f"{text}-02:00" for text in HOURS], 2),
+        ("Z", [f"{text}.000001Z" for text in HOURS], 1),
+        ("Z", HOURS.astype("datetime64[s]"), 0),
+    ],
+)
+def test_times_of_intraday_bars_are_instants(end: str, known_at: Any, shift: int) -> None:
+    close = 100 + values(N_BARS, 3)
+    features = {"x": Feature(values(N_BARS), known_at=known_at)}
+    found = oo.Dataset.from_arrays([f"{text}{end}" for text in HOURS], SYMBOLS, close, features=features)
+    shown = found.features["x"].values
+    np.testing.assert_array_equal(shown[shift:], values(N_BARS)[: N_BARS - shift])
+    assert not shown[:shift].any()
+
+
+@pytest.mark.parametrize(
+    ("end", "known_at", "wanted"),
+    [
+        ("Z", HOURS.tolist(), "at row 0 must be an ISO 8601 time with a zone"),
+        ("", [f"{text}Z" for text in HOURS], "at row 0 must be an ISO 8601 time without a zone"),
+        ("", HOURS.astype("datetime64[D]"), "at row 0 must be an ISO 8601 time without a zone"),
+        ("", "2020-01-01", "must be a list of times; received '2020-01-01'"),
+        ("", 5, "must be a list of times; received 5"),
+    ],
+)
+def test_times_that_are_no_instants_of_the_bars_are_refused(end: str, known_at: Any, wanted: str) -> None:
+    features = {"x": Feature(values(N_BARS), known_at=known_at)}
+    with pytest.raises(oo.OpenOutcryError, match=f"`known_at` of feature 'x' {wanted}"):
+        oo.Dataset.from_arrays([f"{text}{end}" for text in HOURS], SYMBOLS, 100 + values(N_BARS, 3), features=features)
+
+
+@pytest.mark.parametrize("missing", ["refuse", "forward", 0.0])
+def test_values_that_observations_cannot_show_are_refused(missing: str | float) -> None:
+    for value, wanted in [(np.inf, "finite number; received inf"), (-2e30, r"-1e\+30 to 1e\+30; received -2e\+30")]:
+        given_values = values(N_BARS)
+        given_values[5] = value
+        with pytest.raises(oo.OpenOutcryError, match=f"value_invalid: feature .x. at row 5 .* must be .*{wanted}"):
+            market(features={"x": Feature(given_values, missing=missing)})
+
+
+def test_the_largest_value_is_in_the_observation_space() -> None:
+    given_values = np.where(np.arange(N_BARS) % 2, 1e30, -1e30)
+    for observation in ("flat", "dict"):
+        env = oo.OpenOutcryEnv(dataset=market(features={"x": given_values}), observation=observation)
+        assert env.observation_space.contains(env.reset(seed=1)[0])
+
+
 def test_a_frame_is_aligned_by_its_columns_and_its_index() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(values(N_BARS, 3), index=pandas.to_datetime(DATES), columns=SYMBOLS)
     assert market(features={"x": frame}) == market(features={"x": values(N_BARS, 3)})
-    with pytest.raises(oo.OpenOutcryError, match="columns must be A, B, C; received C, B, A"):
+    with pytest.raises(oo.OpenOutcryError, match="the columns of `feature 'x'` must be A, B, C; received C, B, A"):
         market(features={"x": frame[["C", "B", "A"]]})
     with pytest.raises(oo.OpenOutcryError, match="index of `feature 'x'` must be `dates`"):
         market(features={"x": frame[::-1]})
@@ -153,6 +265,80 @@ def test_a_function_of_past_bars_is_a_feature() -> None:
 def test_a_function_that_reads_later_bars_is_named(leak: Any) -> None:
     with pytest.raises(oo.OpenOutcryError, match="feature 'planted' must be computed from bars up to its own"):
         market().with_features({"planted": leak})
+
+
+def filled(n_bars: int) -> Any:
+    """Return a function that fills the first values with a later one."""
+
+    def function(found: oo.Dataset) -> np.ndarray[Any, Any]:
+        change = momentum(found)
+        change[:n_bars] = change[n_bars]
+        return change
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        *(filled(n_bars) for n_bars in (5, 6, 8, 13, 20, 25)),
+        lambda found: found.close - found.close[:50].mean(axis=0),
+        lambda found: found.close - found.close[:4].mean(axis=0),
+        lambda found: np.where(np.isnan(momentum(found)), np.nanmean(momentum(found)[:8], axis=0), momentum(found)),
+    ],
+    ids=["5", "6", "8", "13", "20", "25", "mean of the first 50", "mean of the first 4", "mean of the first changes"],
+)
+def test_a_start_that_is_filled_with_later_values_is_named(leak: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="feature 'planted' must be computed from bars up to its own"):
+        market().with_features({"planted": leak})
+
+
+def sliding(found: oo.Dataset) -> np.ndarray[Any, Any]:
+    windows = np.lib.stride_tricks.sliding_window_view(found.close, 20, axis=0)
+    return np.vstack([np.full((19, 3), np.nan), windows.mean(axis=-1)])
+
+
+@pytest.mark.parametrize("fill", [np.nan, 0.0])
+def test_a_function_may_need_more_bars_than_the_first_ones(fill: float) -> None:
+    def mean(found: oo.Dataset) -> np.ndarray[Any, Any]:
+        return np.nan_to_num(sliding(found), nan=fill)
+
+    found = market().with_features(mean, missing=0.0).features["mean"].values
+    np.testing.assert_array_equal(found, np.nan_to_num(sliding(market())))
+    with pytest.raises(oo.OpenOutcryError, match=r"of 2020-01-01 that needs bars from 2020-01-03 on \(ValueError"):
+        market().with_features(lambda found: np.nan_to_num(sliding(found), nan=100.0))
+
+
+@pytest.mark.parametrize("n_bars", [3, 4, 60, 2000])
+def test_a_function_is_called_at_most_twenty_times(n_bars: int) -> None:
+    calls: list[int] = []
+
+    def returns(found: oo.Dataset) -> np.ndarray[Any, Any]:
+        calls.append(found.n_bars)
+        return np.vstack([np.zeros((1, 3)), np.diff(np.log(found.close), axis=0)])
+
+    dates = np.datetime_as_string(np.datetime64("2018-01-01") + np.arange(n_bars)).tolist()
+    oo.Dataset.from_arrays(dates, SYMBOLS, 100 + values(n_bars, 3)).with_features(returns)
+    assert len(calls) <= 20
+    assert {2, n_bars - 1, n_bars} <= set(calls)
+
+
+@pytest.mark.parametrize(
+    ("given_features", "wanted"),
+    [
+        ([1, 2], "argument_invalid: `given` must be values by name, a function, or .*; received list"),
+        (values(N_BARS, 3), "argument_invalid: `given` must be values by name, .*; received ndarray"),
+        (None, "argument_invalid: `given` must be .*; received NoneType"),
+        ({5: values(N_BARS)}, "value_invalid: the name of a feature must be text; received 5"),
+        (lambda found: {5: found.close}, "value_invalid: the name of a feature must be text; received 5"),
+        ({"f": lambda found: {"a": found.close}}, "argument_invalid: the function of feature 'f' .*; received dict"),
+        (lambda _: {"f": object()}, "shape_mismatch: feature 'f' must be an array of numbers; received object"),
+        ({"f": lambda _: None}, r"shape_mismatch: feature 'f' must have one row per bar .*; received \(\) for 60 bars"),
+    ],
+)
+def test_what_with_features_cannot_read_is_refused(given_features: Any, wanted: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=wanted):
+        market().with_features(given_features)
 
 
 def test_parts_of_a_market_keep_its_features(tmp_path: Path) -> None:

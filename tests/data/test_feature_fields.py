@@ -32,8 +32,10 @@ def test_columns_of_a_long_file_are_features_of_symbols() -> None:
 
 
 def test_a_column_with_the_prefix_is_a_feature_and_needs_a_rule_for_missing_values() -> None:
-    with pytest.raises(oo.OpenOutcryError, match=r'feature "mood" at row 2 \(2024-01-03\), column "A".*features='):
+    refused = r'value_invalid: feature "mood" at row 2 \(2024-01-03\), column "A".*features={"mood": "forward"}'
+    with pytest.raises(oo.OpenOutcryError, match=refused):
         oo.Dataset.from_csv(LONG)
+    assert oo.Dataset.from_csv(LONG, features={"rsi": "refuse", "mood": "forward"}).features["mood"].values[2, 0] == 0.5
     whole = LONG.replace(",\n", ",7\n")
     assert list(oo.Dataset.from_csv(whole).features) == ["mood"]
 
@@ -43,9 +45,23 @@ def test_a_frame_and_a_file_have_the_same_features(tmp_path: Path) -> None:
     market = oo.Dataset.from_csv(LONG, features=RULES)
     frame = pandas.read_csv(io.StringIO(LONG))
     assert oo.Dataset.from_frame(frame, features=RULES) == market
+    with pytest.raises(oo.OpenOutcryError, match=r"a feature must be a column other than .*; received 'close'"):
+        oo.Dataset.from_frame(frame, features=["close"])
     pytest.importorskip("pyarrow")
     frame.to_parquet(tmp_path / "prices.parquet")
     assert oo.Dataset.from_parquet(tmp_path / "prices.parquet", features=RULES) == market
+
+
+@pytest.mark.parametrize("value", ["inf", "-2e30"])
+def test_values_that_observations_cannot_show_are_refused(value: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(io.StringIO(LONG)).astype({"rsi": float})
+    frame.loc[4, "rsi"] = float(value)
+    for rule in ("refuse", "forward", 0.0):
+        with pytest.raises(oo.OpenOutcryError, match=r"rsi.* must be "):
+            oo.Dataset.from_frame(frame, features=RULES | {"rsi": rule})
+        with pytest.raises(oo.OpenOutcryError, match=r"rsi.* must be "):
+            oo.Dataset.from_csv(frame.to_csv(index=False), features=RULES | {"rsi": rule})
 
 
 def test_a_column_of_a_wide_file_is_a_feature_of_the_market() -> None:
@@ -64,14 +80,23 @@ def test_a_column_of_a_file_of_one_symbol_is_a_feature() -> None:
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        ({"features": ["mood"]}, "`features` must name columns of the file; received 'mood' among"),
+        ({"features": ["age"]}, "`features` must name columns of the file; received 'age' among"),
         ({"features": "rsi"}, "`features` must be a list of names"),
+        ({"features": ["close"]}, "a feature must be a column other than .*; received 'close'"),
+        ({"features": {"symbol": "forward"}}, "a feature must be a column other than .*; received 'symbol'"),
+        ({"features": RULES | {"mood": 0.0}}, "`features` must name each column once; received 'mood' twice"),
+        ({"features": {"rsi": [1]}}, "`missing` of feature 'rsi' must be a number"),
         ({"features": RULES, "axis": "intersection"}, "`axis` must be left out with features"),
     ],
 )
 def test_what_cannot_be_read_is_refused(options: dict[str, Any], wanted: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=wanted):
         oo.Dataset.from_csv(LONG, **options)
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(oo.OpenOutcryError, match="the name of a feature must be unique; received 'rsi' for two of"):
+        oo.Dataset.from_csv(LONG.replace("feature_mood", "feature_rsi"), features=["rsi"])
 
 
 def test_features_of_several_files_are_refused(tmp_path: Path) -> None:

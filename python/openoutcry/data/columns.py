@@ -66,7 +66,7 @@ def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
         return values
     if [str(label) for label in labels] != list(symbols):
         received = ", ".join(map(str, labels))
-        raise refusal("shape_mismatch", f"`{name}`: columns must be {', '.join(symbols)}; received {received}")
+        raise refusal("shape_mismatch", f"the columns of `{name}` must be {', '.join(symbols)}; received {received}")
     return np.column_stack([np.asarray(column) for column in values.columns]) if is_arrow else values
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, is_bool, unmasked_array
-from openoutcry.data import columns
+from openoutcry.data import columns, feature_causality, known_times
+from openoutcry.data.feature_causality import computed
 from openoutcry.errors import refusal
 
 Values = npt.NDArray[np.float64]
@@ -20,21 +21,16 @@ NativeFeature: TypeAlias = "tuple[str, str, Values]"
 """Name, scope (`symbol` or `market`) and values, bar after bar."""
 
 REFUSE, FORWARD = "refuse", "forward"
+LARGEST = 1e30
+"""The largest value of a feature: the bound of float32 observation spaces."""
 
 
-class Market(Protocol):
+class Market(feature_causality.Market, Protocol):
     """What a feature needs of a market."""
-
-    @property
-    def dates(self) -> tuple[str, ...]:
-        """ISO 8601 dates of the bars."""
 
     @property
     def features(self) -> Mapping[str, Feature]:
         """Features by name."""
-
-    def head(self, n_bars: int) -> Any:
-        """Return the market of the first bars."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,8 @@ class Feature:
             columns.
         lag: Bars from the bar of a value to the bar at whose close it is known; 0 for its own bar.
         known_at: ISO 8601 time per row from which the row is known, instead of the close of its bar. An agent sees the
-            last row that is known at a bar.
+            last row that is known at a bar, and 0 before the first unless `missing` is a number. Bars with times in UTC
+            need times with a zone, other bars times without one; arrays of `datetime64` have the zone of the bars.
         missing: `refuse`, or a rule for missing values: `forward` repeats the last known value, 0 before the first; a
             number takes their place.
     """
@@ -65,6 +62,8 @@ def native_features(features: Mapping[str, Any], dates: Sequence[str], symbols: 
     """
     if not isinstance(features, Mapping):
         raise refusal("argument_invalid", f"`features` must be a mapping of values by name; received {features!r}")
+    for name in features:
+        _check_name(name)
     return [_native(name, as_feature(given), dates, symbols) for name, given in features.items()]
 
 
@@ -82,17 +81,25 @@ def as_feature(given: Any) -> Feature:
     return given if isinstance(given, Feature) else Feature(given)
 
 
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise refusal("value_invalid", f"the name of a feature must be text; received {name!r}")
+
+
 def _native(name: str, feature: Feature, dates: Sequence[str], symbols: Sequence[str]) -> NativeFeature:
+    _check_rule(name, feature.missing)
     table = _table(name, feature.values, dates, symbols)
     lag = checked_integer(f"lag of feature {name!r}", feature.lag, 0, len(dates) - 1)
     if feature.known_at is not None:
         if lag:
             raise refusal("argument_invalid", f"feature {name!r} must have `lag` or `known_at`; received both")
-        table = _as_known(name, table, feature.known_at, dates)
+        table = _as_known(name, table, feature, dates)
     elif lag:
         table = np.concatenate([np.full((lag, table.shape[1]), np.nan), table[:-lag]])
     scope = "market" if np.ndim(feature.values) == 1 else "symbol"
-    return name, scope, np.ascontiguousarray(_filled(name, table, feature.missing)).ravel()
+    table = _filled(table, feature.missing)
+    _check_size(name, table, dates)
+    return name, scope, np.ascontiguousarray(table).ravel()
 
 
 def _table(name: str, values: Any, dates: Sequence[str], symbols: Sequence[str]) -> Values:
@@ -106,29 +113,55 @@ def _table(name: str, values: Any, dates: Sequence[str], symbols: Sequence[str])
     return array.astype(np.float64).reshape(len(dates), -1)
 
 
-def _as_known(name: str, table: Values, known_at: Sequence[Any], dates: Sequence[str]) -> Values:
-    """Return, for each bar, the last row that is known at its date."""
-    times = columns.iso(known_at)
-    if len(times) != len(table) or any(len(time) != len(dates[0]) for time in times):
-        wanted = f"`known_at` of feature {name!r} must be {len(table)} times as precise as the dates of the bars"
-        raise refusal("date_invalid", f"{wanted}; received {len(times)}, first {times[:1]}")
-    shown = np.full_like(table, np.nan)
-    # A row is seen from the first bar at or after its time; of several, the last row counts.
-    for row, bar in enumerate(np.searchsorted(np.asarray(dates), np.asarray(times)).tolist()):
-        if bar < len(table):
-            shown[bar] = table[row]
-    return forward(shown)
+def _as_known(name: str, table: Values, feature: Feature, dates: Sequence[str]) -> Values:
+    """Return, for each bar, the last row that is known at its date.
+
+    A missing value with the rule `forward` shows that of the row before it.
+    """
+    bars = known_times.first_bars(f"`known_at` of feature {name!r}", feature.known_at, dates)
+    rows = np.broadcast_to(np.arange(len(table))[:, None], table.shape)
+    if feature.missing == FORWARD:
+        rows = np.where(np.isnan(table), -1, rows)
+    is_seen = bars < len(table)
+    latest = np.full(table.shape, -1)
+    # A row that is published late does not replace a later row.
+    np.maximum.at(latest, bars[is_seen], rows[is_seen])
+    latest = np.maximum.accumulate(latest, axis=0)
+    shown = np.take_along_axis(table, np.maximum(latest, 0), axis=0)
+    # Before its first row, a feature is unknown, and no value of it is missing.
+    return np.where(latest < 0, 0.0 if feature.missing == REFUSE else np.nan, shown)
 
 
-def _filled(name: str, table: Values, missing: str | float) -> Values:
+def _check_rule(name: str, missing: Any) -> None:
     if isinstance(missing, str):
         if missing not in (REFUSE, FORWARD):
             wanted = f"`missing` of feature {name!r} must be {REFUSE!r}, {FORWARD!r} or a number"
             raise refusal("argument_invalid", f"{wanted}; received {missing!r}")
-        return table if missing == REFUSE else np.nan_to_num(forward(table), nan=0.0)
-    if is_bool(missing) or not np.isfinite(missing):
-        raise refusal("argument_invalid", f"`missing` of feature {name!r} must be a finite number; received {missing}")
-    return np.where(np.isnan(table), float(missing), table)
+    elif (
+        is_bool(missing)
+        or not isinstance(missing, (int, float, np.integer, np.floating))
+        or not abs(missing) <= LARGEST
+    ):
+        wanted = f"`missing` of feature {name!r} must be a number from {-LARGEST:g} to {LARGEST:g}"
+        raise refusal("argument_invalid", f"{wanted}; received {missing!r}")
+
+
+def _filled(table: Values, missing: str | float) -> Values:
+    if missing == REFUSE:
+        return table
+    filled, rest = (forward(table), 0.0) if isinstance(missing, str) else (table, float(missing))
+    return np.where(np.isnan(filled), rest, filled)
+
+
+def _check_size(name: str, table: Values, dates: Sequence[str]) -> None:
+    """Check that values lie in the observation space.
+
+    The engine refuses infinite ones.
+    """
+    if (large := np.isfinite(table) & (np.abs(table) > LARGEST)).any():
+        bar, place = np.argwhere(large)[0]
+        wanted = f"feature {name!r} at row {bar} ({dates[bar]}) must be from {-LARGEST:g} to {LARGEST:g}"
+        raise refusal("value_invalid", f"{wanted}; received {table[bar, place]:g}")
 
 
 def forward(table: Values) -> Values:
@@ -154,7 +187,11 @@ def with_features(dataset: Market, given: Any, lag: int, missing: str | float) -
         OpenOutcryError: a name is taken, or a function uses bars after the bar of its value.
     """
     found: dict[str, Any] = dict(dataset.features)
-    for name, value in (computed(dataset, given) if callable(given) else dict(given)).items():
+    if not callable(given) and not isinstance(given, Mapping):
+        wanted = "`given` must be values by name, a function, or functions by name"
+        raise refusal("argument_invalid", f"{wanted}; received {type(given).__name__}")
+    for name, value in (computed(dataset, given) if callable(given) else given).items():
+        _check_name(name)
         if name in found:
             raise refusal(
                 "value_invalid", f"the name of a feature must be new; received {name!r}, which the market has"
@@ -162,48 +199,6 @@ def with_features(dataset: Market, given: Any, lag: int, missing: str | float) -
         values = computed(dataset, value, name)[name] if callable(value) else value
         found[name] = values if isinstance(values, Feature) else Feature(values, lag=lag, missing=missing)
     return found
-
-
-# Bars at which a function is computed again on the bars so far.
-_N_CUTS = 12
-
-
-def computed(dataset: Market, function: Callable[[Any], Any], name: str = "") -> dict[str, Any]:
-    """Return the values of a function of a market, after a check that they are causal.
-
-    Raises:
-        OpenOutcryError: a value of a bar differs once later bars are missing.
-    """
-    whole = _by_name(function(dataset), function, name)
-    for n_bars in _cuts(len(dataset.dates)):
-        part = _by_name(function(dataset.head(n_bars)), function, name)
-        for key, feature in whole.items():
-            _check_causal(key, as_feature(feature), as_feature(part.get(key)), dataset.dates, n_bars)
-    return whole
-
-
-def _cuts(n_bars: int) -> Iterable[int]:
-    """Return numbers of bars, from half of all on: a function may need many."""
-    return sorted({int(n) for n in np.linspace(max(2, n_bars // 2), n_bars - 1, _N_CUTS)} if n_bars > 2 else set())
-
-
-def _by_name(values: Any, function: Callable[[Any], Any], name: str) -> dict[str, Any]:
-    if not name and isinstance(values, Mapping):
-        return dict(values)
-    return {name or getattr(function, "__name__", "feature"): values}
-
-
-def _check_causal(name: str, whole: Feature, part: Feature, dates: Sequence[str], n_bars: int) -> None:
-    before, after = (np.asarray(each.values, dtype=np.float64) for each in (whole, part))
-    if after.shape != (n_bars, *before.shape[1:]):
-        wanted = f"feature {name!r} must have one row per bar of the market that its function receives"
-        raise refusal("shape_mismatch", f"{wanted}; received {after.shape} for {n_bars} bars")
-    same = np.isclose(before[:n_bars], after, rtol=1e-9, atol=1e-12, equal_nan=True).reshape(n_bars, -1).all(axis=1)
-    if not same.all():
-        bar = int(np.argmin(same))
-        message = f"feature {name!r} must be computed from bars up to its own; received a value of {dates[bar]} that"
-        hint = 'hint: it uses later bars: shift them, and normalise by bars so far (`scale="expanding"` does)'
-        raise refusal("value_invalid", f"{message} changes when the bars from {dates[n_bars]} on are missing; {hint}")
 
 
 def cut(features: Mapping[str, Any], rows: slice | Values, places: Sequence[int]) -> dict[str, Any]:
@@ -216,4 +211,4 @@ def cut(features: Mapping[str, Any], rows: slice | Values, places: Sequence[int]
     }
 
 
-__all__ = ["Feature", "Values", "as_feature", "computed", "cut", "forward", "native_features", "with_features"]
+__all__ = ["Feature", "Values", "as_feature", "cut", "forward", "native_features", "with_features"]

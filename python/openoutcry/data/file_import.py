@@ -29,7 +29,7 @@ from openoutcry.data import (
 from openoutcry.data.feature_columns import Feature, native_features
 from openoutcry.data.feature_foresight import foresight_notices
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.readers import column_roles, column_words, frame_table, market_file, symbol_fields
+from openoutcry.data.readers import column_roles, column_words, feature_fields, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
@@ -299,7 +299,8 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
         wanted = f"`{'axis' if options.axis else 'calendar'}` must be left out with features"
         raise refusal("argument_invalid", f"{wanted}, which have the bars of the file; received both")
     given = {name: Feature(cells, missing=found.missing[name]) for name, cells in found.features.items()}
-    core = columns.native_dataset(values | {"features": partial(native_features, given)})
+    with feature_fields.named_hints(given):
+        core = columns.native_dataset(values | {"features": partial(native_features, given)})
     return _on_bars(Imported(core, tuple(found.notices), tuple(found.described)), periods_per_year, options)
 
 

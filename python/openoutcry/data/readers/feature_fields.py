@@ -1,8 +1,9 @@
-"""Columns of a file that are features: numbers that agents observe beside prices."""
+"""Columns of a file that are features: numbers that agents observe with prices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers import number_text
+from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.market_columns import Table
 from openoutcry.data.readers.text_table import TextTable
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
+# Names of columns that a market needs, in lower case.
+_NO_FEATURES = frozenset(("date", "symbol", "open", "high", "low", "close", "volume"))
 PREFIX = "feature_"
 """Start of the name of a column that is a feature without being stated."""
 
@@ -52,19 +56,55 @@ def taken(table: TextTable, stated: Any, decimal: str | None) -> tuple[TextTable
     Raises:
         OpenOutcryError: a stated column is missing or no text, or a value is no number.
     """
-    rules = _rules(stated)
-    if unknown := [name for name in rules if name not in table.names]:
-        wanted = f"`features` must name columns of the file; received {unknown[0]!r}"
-        raise refusal("missing_column", f"{wanted} among {', '.join(map(repr, table.names))}")
-    rules |= {name: "refuse" for name in table.names if name.lower().startswith(PREFIX) and name not in rules}
+    rules = _of_columns(_rules(stated), table.names)
     found = FeatureFields()
-    for name, rule in rules.items():
-        place, shown = table.names.index(name), name[len(PREFIX) :] if name.lower().startswith(PREFIX) else name
+    for column, rule in rules.items():
+        place, name = table.names.index(column), _shown(column)
+        if name in found.rows:
+            wanted = "the name of a feature must be unique"
+            raise refusal("value_invalid", f"{wanted}; received {name!r} for two of {', '.join(map(repr, rules))}")
         numbers = table.numbers(place)
         if numbers is None:
-            numbers = number_text.parse(table.column(place), table.lines, name, decimal or ".")
-        found.rows[shown], found.missing[shown] = numbers, rule
+            numbers = number_text.parse(table.column(place), table.lines, column, decimal or ".")
+        found.rows[name], found.missing[name] = numbers, rule
     return table.without([table.names.index(name) for name in rules]) if rules else table, found
+
+
+@contextmanager
+def named_hints(names: Collection[str]) -> Iterator[None]:
+    """Put the name of the feature into the hint of an error about a missing value."""
+    try:
+        yield
+    except OpenOutcryError as error:
+        message = str(error).removeprefix(f"{error.slug}: ")
+        name = next((name for name in names if message.startswith(f'feature "{name}" ')), None)
+        if name is None:
+            raise
+        raise refusal(error.slug, message.replace('features={"NAME"', f'features={{"{name}"')) from None
+
+
+def _shown(column: str) -> str:
+    """Return the name of the feature of a column."""
+    return column[len(PREFIX) :] if column.lower().startswith(PREFIX) else column
+
+
+def _of_columns(stated: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the rules by column, with those of columns that have the prefix."""
+    with_prefix = [name for name in names if name.lower().startswith(PREFIX)]
+    column_of = {_shown(name): name for name in with_prefix} | {name: name for name in names}
+    rules: dict[str, Any] = {}
+    for name, rule in stated.items():
+        if name not in column_of:
+            wanted = f"`features` must name columns of the file; received {name!r}"
+            raise refusal("missing_column", f"{wanted} among {', '.join(map(repr, names))}")
+        if simple(name) in _NO_FEATURES:
+            wanted = "a feature must be a column other than dates, symbols, prices and volumes"
+            hint = 'hint: environments show them without a feature, as in `features=["close"]`'
+            raise refusal("value_invalid", f"{wanted}; received {name!r}; {hint}")
+        if column_of[name] in rules:
+            raise refusal("argument_invalid", f"`features` must name each column once; received {name!r} twice")
+        rules[column_of[name]] = rule
+    return rules | {name: "refuse" for name in with_prefix if name not in rules}
 
 
 def _rules(stated: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class ReadOptions:
         duplicates: `last` to read the last of several rows of one date and symbol; they are refused by default.
         form: Name of a vendor's form, of `named_forms.FORMS`, which the file must have.
         features: Names of columns that are features, or their rules for missing values by name (`refuse`, `forward` or
-            a number). A column `feature_NAME` is the feature `NAME` without being stated.
+            a number). A column `feature_NAME` is the feature `NAME` without being stated; both names state its rule.
     """
 
     symbol: str | None = None
