@@ -282,3 +282,20 @@ def test_an_algorithm_of_rllib_does_not_explore() -> None:
 def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"argument_invalid: .*{message}"):
         evaluate(**{"policy": momentum, "dataset": MARKET, "windows": (30, 40), **options})
+
+
+def test_arrays_of_windows_are_refused_with_the_list_to_write() -> None:
+    array = np.array([[30, 40], [40, 50]])
+    wanted = "`windows` must be a window, a list of windows, an integer, yearly or None; received ndarray; hint"
+    with pytest.raises(oo.OpenOutcryError, match=f"window_invalid: {wanted}"):
+        evaluate(momentum, MARKET, array, **FLAT)
+    runs = evaluate(momentum, MARKET, [tuple(each) for each in array.tolist()], **FLAT).runs
+    assert [len(run.nav) for run in runs] == [10, 10]
+
+
+def test_every_metric_of_a_run_is_a_metric_of_an_evaluation() -> None:
+    found = evaluate(momentum, MARKET, (30, 40), **FLAT)
+    for name in found.runs[0].metrics:
+        assert found.values(name).shape == (1,)
+    with pytest.raises(oo.OpenOutcryError, match="argument_invalid: `metric` must be one of return, .*; received 'nope'"):
+        found.values("nope")
