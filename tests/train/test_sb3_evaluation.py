@@ -237,3 +237,16 @@ def test_arguments_of_the_callback_are_checked_before_the_training() -> None:
         EvaluationCallback(metric="nope")
     with pytest.raises(oo.OpenOutcryError, match="`picture` must be a text or a path; received int"):
         EvaluationCallback(picture=3)  # type: ignore[arg-type]
+
+
+def test_a_model_of_padded_markets_is_evaluated_on_a_smaller_one() -> None:
+    small = oo.Dataset.synthetic(2, 90, seed=3)
+    env = OpenOutcryVecEnv(lanes(dataset=[small, MARKET], datasets="random"))
+    callback = EvaluationCallback(small, WINDOW, every=1000, verbose=0)
+    model = model_of(env).learn(64, callback=callback)
+    assert [steps for steps, _ in callback.history] == [0, 64]
+    assert callback.last is not None
+    assert callback.last.dataset.symbols == small.symbols
+    found = evaluate(model, small, WINDOW)
+    assert found.record == callback.last.record
+    assert oo.replay(found.record, small).verified

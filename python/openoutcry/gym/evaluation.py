@@ -163,12 +163,15 @@ def windows_of(windows: Any, env: Any) -> list[tuple[int, int]]:
 
 
 def _run(stage: Stage, window: tuple[int, int], decide: Decide, normalize: Any, name: str) -> Run:
-    """Return the run of a policy over a window."""
-    base = stage.base
+    """Return the run of a policy over a window.
+
+    It has no symbols of a padding: orders in them are refused, so that they do not change the account.
+    """
+    base, market = stage.base, stage.market
     decisions, navs = _stepped(stage, window, decide, normalize)
     run = run_backtest(
-        base.dataset,
-        decisions,
+        market,
+        decisions[:, : market.n_symbols],
         window,
         base.costs,
         base.limits,
