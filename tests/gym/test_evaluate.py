@@ -309,6 +309,6 @@ def test_every_metric_of_a_run_is_a_metric_of_an_evaluation() -> None:
     for name in found.runs[0].metrics:
         assert found.values(name).shape == (1,)
     with pytest.raises(
-        oo.OpenOutcryError, match="argument_invalid: `metric` must be one of return, .*; received 'nope'"
+        oo.OpenOutcryError, match=r"argument_invalid: `metric` must be one of return, .*; received 'nope'"
     ):
         found.values("nope")

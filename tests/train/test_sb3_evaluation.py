@@ -233,7 +233,7 @@ def test_a_picture_is_written_to_a_new_folder(tmp_path: Path) -> None:
 
 
 def test_arguments_of_the_callback_are_checked_before_the_training() -> None:
-    with pytest.raises(oo.OpenOutcryError, match="`metric` must be one of return, .*; received 'nope'"):
+    with pytest.raises(oo.OpenOutcryError, match=r"`metric` must be one of return, .*; received 'nope'"):
         EvaluationCallback(metric="nope")
     with pytest.raises(oo.OpenOutcryError, match="`picture` must be a text or a path; received int"):
         EvaluationCallback(picture=3)  # type: ignore[arg-type]

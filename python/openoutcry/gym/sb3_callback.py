@@ -101,7 +101,7 @@ class EvaluationCallback(BaseCallback):  # type: ignore[misc]
             curve = standalone(learning_curve(self.history, self._metric), title="Learning curve")
             picture.parent.mkdir(parents=True, exist_ok=True)
             picture.write_text(curve, encoding="utf-8")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 an error of any kind is printed
             echo(f"the learning curve was not drawn: {type(error).__name__}: {error}", err=True)
 
 
