@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from openoutcry.audits.leakcheck import Report, check, market_frames
+import openoutcry as oo
+from openoutcry.audits.leakcheck import Report, check, frame_columns, market_frames
 from openoutcry.audits.leakcheck.leak_chart import render_leaks
+from openoutcry.audits.leakcheck.perturbation import garbage
 
 pytestmark = pytest.mark.once
 
@@ -160,3 +162,83 @@ def test_values_that_are_neither_number_nor_text_are_listed() -> None:
     assert note in report.notes
     assert {"info.day", "info.moment", "info.names[1]", "info.held", "info.mixed[2]"} <= set(report.columns)
     assert "info.none" not in report.columns
+
+
+def ahead(frame: Any) -> Any:
+    """Return an environment on bars 50 to 90 with the next close as a feature."""
+    market = oo.Dataset.from_frame(frame, symbol="X")
+    following = np.vstack([market.close[1:], market.close[-1:]])
+    return oo.OpenOutcryEnv(dataset=market.with_features({"next": following}), window=(50, 90), features=["next"])
+
+
+def behind(frame: Any) -> Any:
+    """Return the same environment with the last close."""
+    market = oo.Dataset.from_frame(frame, symbol="X")
+    return oo.OpenOutcryEnv(dataset=market.with_features({"last": market.close}), window=(50, 90))
+
+
+def test_an_environment_that_refuses_inconsistent_prices_has_its_true_start() -> None:
+    report = check(ahead, frame_of(), kind="env")
+    assert report.clock is not None
+    assert (report.clock.start, report.clock.known_from) == (50, "reward")
+    assert found(report) == {"observation.features[next][X]": 1}
+    assert "garbage" in report.leaks[0].reach.kinds
+    report = check(behind, frame_of(), kind="env")
+    assert report.clock is not None
+    assert (report.clock.start, found(report)) == (50, {})
+    assert not any("runs with garbage" in note for note in report.notes)
+
+
+def test_garbage_keeps_highs_above_and_lows_below_all_prices() -> None:
+    frame = frame_of()
+    frame.iloc[100, frame.columns.get_loc("high")] = np.nan
+    source = frame_columns.source_of(frame)
+    garbled = garbage(source, 60).frame()
+    prices = garbled[["open", "high", "low", "close"]]
+    assert (prices.iloc[61:]["high"].dropna() == prices.iloc[61:].drop(index=prices.index[100]).max(axis=1)).all()
+    assert (prices.iloc[61:]["low"] == prices.iloc[61:].min(axis=1)).all()
+    assert np.isnan(prices.iloc[100]["high"])
+    pd.testing.assert_frame_equal(garbled.iloc[:61], frame.iloc[:61])
+    # Each price changes by a large factor, and the ratio of two prices by a small one.
+    factors = np.log10(prices.iloc[61:] / frame.iloc[61:][prices.columns])
+    assert (factors.abs().min() > 1.9).all()
+    spread = (factors["close"] - factors["open"]).abs()
+    assert 0.01 < spread.median() < spread.max() < 0.11
+
+
+def test_a_start_is_inferred_from_a_permutation_if_garbage_is_refused() -> None:
+    class Sums(targets.Market):
+        """Refuses data with another sum of prices."""
+
+        total = 0.0
+
+        def __init__(self, frame: Any) -> None:
+            super().__init__(frame)
+            type(self).total = self.total or float(self.prices.sum())
+            if not np.isclose(self.prices.sum(), self.total, rtol=1e-12):
+                raise ValueError("other data")
+
+    report = check(Sums, frame_of(), kind="env")
+    assert report.clock is not None
+    assert (report.clock.start, report.clock.known_from) == (5, "reward")
+
+
+def test_an_environment_that_refuses_all_perturbed_data_needs_its_start() -> None:
+    class Exact(targets.Market):
+        """Refuses other data of the same length."""
+
+        known = b""
+
+        def __init__(self, frame: Any) -> None:
+            super().__init__(frame)
+            type(self).known = self.known or self.prices.tobytes()
+            if self.prices.tobytes() != self.known and len(self.prices) == N_BARS:
+                raise ValueError("other data")
+
+    wanted = "an environment must have a `date` in its info, or run on other actions and on perturbed data"
+    received = "received ValueError: other data; hint: pass the bar of its first observation with `--start`"
+    with pytest.raises(oo.OpenOutcryError, match=f"argument_invalid: {wanted}; {received}"):
+        check(Exact, frame_of(), kind="env")
+    report = check(Exact, frame_of(), kind="env", start=5)
+    assert report.clock is not None
+    assert report.clock.known_from == "start"

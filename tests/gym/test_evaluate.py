@@ -241,8 +241,8 @@ def test_the_environment_of_a_model_has_the_settings() -> None:
 @pytest.mark.parametrize(
     ("settings", "market", "message"),
     [
-        ({}, MARKET, r"Box \(19,\); received cash Box .*; hint: pass `observation=\"flat\", lookback=5`, or its `env`"),
-        ({**FLAT, "lookback": 9}, MARKET, r"Box \(19,\); received Box \(31,\); hint: pass `obs"),
+        ({}, MARKET, r"Box \(19,\); received cash Box .*; hint: pass the `env` of the training, or its `observation`"),
+        ({**FLAT, "lookback": 9}, MARKET, r"Box \(19,\); received Box \(31,\); hint: pass the `env` of the training"),
         (FLAT, oo.Dataset.synthetic(2, 60, seed=1), r"Box \(3,\) from -1 to 1; received Box \(2,\) .* has 2 symbols"),
         ({**FLAT, "allow_short": False}, MARKET, r"Box \(3,\) from -1 to 1; received Box \(3,\) from 0 to 1"),
     ],
@@ -252,6 +252,17 @@ def test_a_model_of_other_spaces_is_refused_with_the_settings_to_pass(
 ) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"shape_mismatch: the .* must be those of the model, {message}"):
         evaluate(Model(OpenOutcryEnv(dataset=MARKET, **FLAT)), market, **settings)
+
+
+def test_the_size_of_a_flat_observation_proposes_no_lookback() -> None:
+    # 3 symbols, 2 bars of 1 return and 1 feature, and the account: as many numbers as 4 bars of returns.
+    trained = OpenOutcryEnv(dataset=MARKET, observation="flat", lookback=2, features=["close"])
+    other = OpenOutcryEnv(dataset=MARKET, observation="flat", lookback=4)
+    assert trained.observation_space.shape == other.observation_space.shape
+    with pytest.raises(oo.OpenOutcryError) as caught:
+        evaluate(Model(trained), MARKET, **FLAT)
+    assert "lookback=" not in str(caught.value)
+    assert "or its `observation`, `lookback`, `features`, `history` and `mask`" in str(caught.value)
 
 
 def test_an_algorithm_of_rllib_does_not_explore() -> None:
@@ -282,3 +293,22 @@ def test_an_algorithm_of_rllib_does_not_explore() -> None:
 def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"argument_invalid: .*{message}"):
         evaluate(**{"policy": momentum, "dataset": MARKET, "windows": (30, 40), **options})
+
+
+def test_arrays_of_windows_are_refused_with_the_list_to_write() -> None:
+    array = np.array([[30, 40], [40, 50]])
+    wanted = "`windows` must be a window, a list of windows, an integer, yearly or None; received ndarray; hint"
+    with pytest.raises(oo.OpenOutcryError, match=f"window_invalid: {wanted}"):
+        evaluate(momentum, MARKET, array, **FLAT)
+    runs = evaluate(momentum, MARKET, [tuple(each) for each in array.tolist()], **FLAT).runs
+    assert [len(run.nav) for run in runs] == [10, 10]
+
+
+def test_every_metric_of_a_run_is_a_metric_of_an_evaluation() -> None:
+    found = evaluate(momentum, MARKET, (30, 40), **FLAT)
+    for name in found.runs[0].metrics:
+        assert found.values(name).shape == (1,)
+    with pytest.raises(
+        oo.OpenOutcryError, match=r"argument_invalid: `metric` must be one of return, .*; received 'nope'"
+    ):
+        found.values("nope")

@@ -217,3 +217,59 @@ def test_another_market_shows_the_features_and_the_mask_of_the_training(kind: st
     assert env.observation_space.contains(seen[0])
     with pytest.raises(oo.OpenOutcryError, match="`features` must be among b, c, close; received 'a'"):
         evaluate(policy, market("b", "c"), (40, 42), env=env)
+
+
+SMALL = oo.Dataset.synthetic(2, 120, seed=8)
+
+
+def mixed(kind: type[Any], **settings: Any) -> Any:
+    """Return an environment of markets of two and of three symbols."""
+    lanes = {"num_envs": 2} if kind is OpenOutcryVectorEnv else {}
+    known = {"dataset": [SMALL, MARKET], "datasets": "random", "window": "random", "episode_bars": 20, "costs": COSTS}
+    return kind(**lanes, **known, **FLAT | settings)
+
+
+@pytest.mark.parametrize("kind", [OpenOutcryEnv, OpenOutcryVectorEnv])
+@pytest.mark.parametrize("action", ["weights", "softmax", "multi-discrete"])
+def test_a_policy_of_padded_markets_runs_on_a_smaller_one(kind: type[Any], action: str) -> None:
+    env = mixed(kind, action=action, limits=oo.Limits(max_gross=0.9))
+    padding = env.datasets[0]
+    assert padding.n_symbols == 3
+    space = env.action_space if kind is OpenOutcryEnv else env.single_action_space
+    space.seed(1)
+    actions = [space.sample() for _ in range(29)]
+    seen: list[Any] = []
+    left = iter(actions)
+
+    def policy(observation: Any) -> Any:
+        seen.append(observation.copy())
+        return next(left)
+
+    found = evaluate(policy, SMALL, (30, 60), env=env)
+    settings = {"mask": True, "action": action, "limits": oo.Limits(max_gross=0.9), "costs": COSTS, **FLAT}
+    same = OpenOutcryEnv(dataset=padding, window=(30, 60), **settings)
+    observation, _ = same.reset()
+    navs = [1.0]
+    for given, each in zip(seen, actions, strict=True):
+        assert given.tobytes() == observation.tobytes()
+        observation, *_, info = same.step(each)
+        navs.append(info["nav"])
+    run = found.runs[0]
+    assert run.nav.tobytes() == np.array(navs).tobytes()
+    assert np.ptp(run.nav) > 0.0
+    # The run is that of the market without its padding.
+    assert run.dataset.fingerprint == SMALL.fingerprint
+    assert run.decisions.shape == (29, 2)
+    assert "refused" not in {name for name, n in run.event_counts.items() if n}
+    assert oo.replay(found.record, SMALL).verified
+    # A padded market is evaluated as it is.
+    left = iter(actions)
+    assert evaluate(policy, padding, (30, 60), env=env).runs[0].nav.tobytes() == run.nav.tobytes()
+
+
+def test_a_market_is_padded_only_for_a_training_with_padding() -> None:
+    env = OpenOutcryEnv(dataset=MARKET, **FLAT)
+    assert evaluate(lambda observation: np.zeros(2), SMALL, (30, 40), env=env).runs[0].decisions.shape == (9, 2)
+    large = oo.Dataset.synthetic(4, 120, seed=8)
+    with pytest.raises(oo.OpenOutcryError, match="weight_count"):
+        evaluate(lambda observation: np.zeros(3), large, (30, 40), env=mixed(OpenOutcryEnv))

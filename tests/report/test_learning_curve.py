@@ -42,3 +42,11 @@ def test_a_single_window_has_only_its_line() -> None:
 def test_a_plot_of_a_document_has_room_for_its_labels() -> None:
     box = elements(standalone(learning_curve(POINTS, "sharpe"), title="Learning curve"), "svg")[1]
     assert (box.get("x"), box.get("width")) == ("56", "564")
+
+
+def test_a_curve_of_positive_values_of_all_sizes_is_linear_from_zero() -> None:
+    svg = learning_curve([(0, (0.001,)), (10, (1.5,)), (20, (3.0,))], "sharpe")
+    low, middle, high = (float(each.get("cy", "").rstrip("%")) for each in elements(svg, "circle"))
+    assert low - middle > 40.0
+    assert abs((low - middle) - (middle - high)) < 0.1
+    assert [each.text for each in elements(svg, "text")][:3] == ["0", "1", "2"]

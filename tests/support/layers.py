@@ -102,7 +102,7 @@ LAYERS = {
     # Trained policies: runs, scores and reports of them.
     "evaluation": _layer(
         "gym.evaluation gym.evaluation_environment gym.policies",
-        "errors data backtest records gym scoring report",
+        f"{BASE} data backtest records gym scoring report",
         "gymnasium numpy",
         "tensordict torch",
     ),

@@ -214,3 +214,39 @@ def test_an_undefined_metric_is_a_gap_of_the_curve(tmp_path: Path, capsys: pytes
     model_of(OpenOutcryVecEnv(lanes())).learn(64, callback=callback)
     assert "evaluation after 64 steps: sharpe undefined" in capsys.readouterr().out
     assert "It is undefined throughout." in picture.read_text(encoding="utf-8")
+
+
+def test_a_picture_that_cannot_be_written_does_not_end_the_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A folder is no file.
+    callback = EvaluationCallback(windows=WINDOW, every=64, picture=tmp_path, verbose=0)
+    model_of(OpenOutcryVecEnv(lanes())).learn(64, callback=callback)
+    assert [steps for steps, _ in callback.history] == [0, 64]
+    assert "the learning curve was not drawn: " in capsys.readouterr().err
+
+
+def test_a_picture_is_written_to_a_new_folder(tmp_path: Path) -> None:
+    picture = tmp_path / "new" / "curve.svg"
+    model_of(OpenOutcryVecEnv(lanes())).learn(64, callback=EvaluationCallback(windows=WINDOW, picture=picture))
+    assert ElementTree.fromstring(picture.read_text(encoding="utf-8")) is not None
+
+
+def test_arguments_of_the_callback_are_checked_before_the_training() -> None:
+    with pytest.raises(oo.OpenOutcryError, match=r"`metric` must be one of return, .*; received 'nope'"):
+        EvaluationCallback(metric="nope")
+    with pytest.raises(oo.OpenOutcryError, match="`picture` must be a text or a path; received int"):
+        EvaluationCallback(picture=3)  # type: ignore[arg-type]
+
+
+def test_a_model_of_padded_markets_is_evaluated_on_a_smaller_one() -> None:
+    small = oo.Dataset.synthetic(2, 90, seed=3)
+    env = OpenOutcryVecEnv(lanes(dataset=[small, MARKET], datasets="random"))
+    callback = EvaluationCallback(small, WINDOW, every=1000, verbose=0)
+    model = model_of(env).learn(64, callback=callback)
+    assert [steps for steps, _ in callback.history] == [0, 64]
+    assert callback.last is not None
+    assert callback.last.dataset.symbols == small.symbols
+    found = evaluate(model, small, WINDOW)
+    assert found.record == callback.last.record
+    assert oo.replay(found.record, small).verified

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, checked_text, is_integer, path_of
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
@@ -54,10 +55,8 @@ class PolicyEvaluation:
         Raises:
             OpenOutcryError: `argument_invalid`: there is no metric of this name.
         """
-        known = self.runs[0].metrics
-        if metric not in known:
-            raise refusal("argument_invalid", f"`metric` must be one of {', '.join(known)}; received {metric!r}")
-        found = [run.metrics[metric] for run in self.runs]
+        name = metric_of(metric)
+        found = [run.metrics[name] for run in self.runs]
         return np.array([np.nan if value is None else value for value in found])
 
     def score(self, **options: Any) -> Board:
@@ -128,18 +127,35 @@ def evaluate(
     return PolicyEvaluation(runs, joined, path)
 
 
+def metric_of(metric: Any) -> str:
+    """Return the name of a metric of `Run.metrics`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there is no metric of this name.
+    """
+    known, _ = native.summarize(np.zeros(2), periods_per_year=None)
+    if not isinstance(metric, str) or metric not in known:
+        raise refusal("argument_invalid", f"`metric` must be one of {', '.join(known)}; received {metric!r}")
+    return metric
+
+
 def windows_of(windows: Any, env: Any) -> list[tuple[int, int]]:
     """Return the windows of an evaluation as bars `[start, end)`."""
     market, lookback = env.dataset, env._shown
-    if is_integer(windows) or windows == YEARLY:
+    is_yearly = isinstance(windows, str) and windows == YEARLY
+    if is_integer(windows) or is_yearly:
         first, end = Window().resolve(market, lookback)
-        if windows == YEARLY:
+        if is_yearly:
             years = [date[:4] for date in market.dates]
             edges = [bar for bar in range(first, end - 1) if bar == first or years[bar] != years[bar + 1]] + [end - 1]
         else:
             n = checked_integer("windows", windows, 1, end - 1 - first)
             edges = [first + (end - 1 - first) * k // n for k in range(n + 1)]
         return [(start, last + 1) for start, last in pairwise(edges)]
+    if windows is not None and not isinstance(windows, (list, tuple, str, Window)):
+        wanted = f"`windows` must be a window, a list of windows, an integer, {YEARLY} or None"
+        hint = "hint: write an array as `[tuple(each) for each in windows.tolist()]`"
+        raise refusal("window_invalid", f"{wanted}; received {type(windows).__name__}; {hint}")
     given = windows if isinstance(windows, list) else [windows]
     if not given:
         raise refusal("window_invalid", "`windows` must be at least one window; received an empty list")
@@ -147,12 +163,15 @@ def windows_of(windows: Any, env: Any) -> list[tuple[int, int]]:
 
 
 def _run(stage: Stage, window: tuple[int, int], decide: Decide, normalize: Any, name: str) -> Run:
-    """Return the run of a policy over a window."""
-    base = stage.base
+    """Return the run of a policy over a window.
+
+    It has no symbols of a padding: orders in them are refused, so that they do not change the account.
+    """
+    base, market = stage.base, stage.market
     decisions, navs = _stepped(stage, window, decide, normalize)
     run = run_backtest(
-        base.dataset,
-        decisions,
+        market,
+        decisions[:, : market.n_symbols],
         window,
         base.costs,
         base.limits,
@@ -210,4 +229,4 @@ def _record_path(record: str | os.PathLike[str]) -> Path:
     return path if path.name.endswith(SUFFIXES) else path / "record.json"
 
 
-__all__ = ["PolicyEvaluation", "evaluate"]
+__all__ = ["PolicyEvaluation", "evaluate", "metric_of"]

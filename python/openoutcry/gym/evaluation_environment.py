@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium.vector import VectorEnv, VectorWrapper
 
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.padding import padded
 from openoutcry.errors import refusal
 from openoutcry.gym.environment import OpenOutcryEnv
 from openoutcry.gym.market_arguments import Market, limits_of
@@ -32,12 +34,14 @@ class Stage(NamedTuple):
     Attributes:
         env: The environment with its wrappers.
         base: The environment without wrappers.
+        market: The market of the runs. That of `base` may be padded with symbols that are never listed.
         options: Costs and limits of every reset.
         normalize: Function from the observations of `env` to those of the policy; None for the same.
     """
 
     env: gymnasium.Env[Any, Any]
     base: OpenOutcryEnv
+    market: Dataset
     options: Mapping[str, Any]
     normalize: Any
 
@@ -63,7 +67,7 @@ def stage_of(source: Any, dataset: Market | None, settings: Mapping[str, Any]) -
         if dataset is None:
             raise refusal("argument_invalid", "`dataset` must be a market, as there is no `env`; received None")
         alone = OpenOutcryEnv(dataset=dataset, **settings)
-        return Stage(alone, alone, {}, None)
+        return Stage(alone, alone, alone.dataset, {}, None)
     inner, normalize = _of_sb3(source)
     while isinstance(inner, VectorWrapper) and type(inner).__name__ in _NEUTRAL:
         inner = inner.env
@@ -76,7 +80,10 @@ def stage_of(source: Any, dataset: Market | None, settings: Mapping[str, Any]) -
         wanted = "`env` must be an OpenOutcryEnv or an OpenOutcryVectorEnv, with wrappers of single environments"
         raise refusal("argument_invalid", f"{wanted}; received {type(inner).__name__}; {_HINT}")
     created = _rebuilt(base, dataset, settings)
-    return Stage(_wrapped(inner, base, created), created, _terms(base, settings), normalize)
+    market, n_symbols = created.dataset, base._markets.n_symbols
+    if base._markets.is_padded and market.n_symbols < n_symbols:
+        created = _rebuilt(base, padded(market, n_symbols), settings)
+    return Stage(_wrapped(inner, base, created), created, market, _terms(base, settings), normalize)
 
 
 def _of_sb3(source: Any) -> tuple[Any, Any]:

@@ -77,9 +77,9 @@ def check_spaces(policy: Any, env: gymnasium.Env[Any, Any], n_symbols: int) -> N
         raise refusal("shape_mismatch", f"{wanted}; received {received}; hint: {hint}")
     if isinstance(sees, spaces.Space) and _shown(sees) != _shown(env.observation_space):
         wanted = f"the observations of the environment must be those of the model, {_shown(sees)}"
-        hint = _flat_hint(sees, n_symbols) or "pass `observation`, `lookback` and `features` of the training"
-        received = _shown(env.observation_space)
-        raise refusal("shape_mismatch", f"{wanted}; received {received}; hint: {hint}, or its `env`")
+        # The size of a flat observation does not determine its lookback: features and a mask have columns too.
+        hint = "pass the `env` of the training, or its `observation`, `lookback`, `features`, `history` and `mask`"
+        raise refusal("shape_mismatch", f"{wanted}; received {_shown(env.observation_space)}; hint: {hint}")
 
 
 def _shown(space: spaces.Space[Any], *, bounds: bool = False) -> str:
@@ -92,13 +92,6 @@ def _shown(space: spaces.Space[Any], *, bounds: bool = False) -> str:
         return f"{kind} {space.shape}{span}"
     # The number of bars of a cursor is that of the market.
     return f"{space}" if bounds else kind
-
-
-def _flat_hint(sees: spaces.Space[Any], n_symbols: int) -> str:
-    """Return the settings of a flat observation of this size, or nothing."""
-    size = sees.shape[0] if isinstance(sees, spaces.Box) and len(sees.shape) == 1 else 0
-    lookback, rest = divmod(size - n_symbols - 1, n_symbols)
-    return f"""pass `observation="flat", lookback={lookback}`""" if lookback > 0 and rest == 0 else ""
 
 
 def _predicting(predict: Callable[..., Any]) -> Decide:

@@ -24,7 +24,7 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
 
     `seed(s)` gives sub-environment i the seed `s + i` at the next `reset`. All sub-environments are one object: an
     attribute is shared, and a method is called once, with its result repeated for each requested index. MaskablePPO of
-    sb3-contrib reads `action_masks`, whose result is one row per index.
+    sb3-contrib reads `action_masks`; the result has one row per index.
 
     Args:
         env: A vector environment with `autoreset_mode=AutoresetMode.SAME_STEP`. `copy=False` is safe, since

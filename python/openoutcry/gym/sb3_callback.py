@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.arguments import checked_integer
-from openoutcry.gym.evaluation import PolicyEvaluation, evaluate
+from openoutcry.arguments import checked_integer, path_of
+from openoutcry.gym.evaluation import PolicyEvaluation, evaluate, metric_of
 from openoutcry.report.charts.learning_curve import learning_curve
 from openoutcry.report.charts.svg import standalone
 from openoutcry.untrusted.terminal import echo
@@ -36,9 +36,13 @@ class EvaluationCallback(BaseCallback):  # type: ignore[misc]
         windows: As in `evaluate`. Windows that select a model are no test of it: keep others for the score.
         every: Number of steps of the environment between evaluations.
         metric: Name of a metric of `Run.metrics`.
-        picture: SVG file of the learning curve, rewritten after every evaluation; None for none.
+        picture: SVG file of the learning curve, rewritten after every evaluation; None for none. Folders are created. A
+            picture that fails prints a line to standard error, and the training continues.
         verbose: 1 to print, 0 for silence.
         **settings: Other arguments of `evaluate`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there is no metric of this name, or `every` or `picture` is invalid.
     """
 
     def __init__(
@@ -55,7 +59,8 @@ class EvaluationCallback(BaseCallback):  # type: ignore[misc]
         super().__init__(verbose)
         self._source, self._windows, self._settings = dataset, windows, settings
         self._every = checked_integer("every", every, 1, 2**62)
-        self._metric, self._picture = metric, None if picture is None else Path(picture)
+        self._metric = metric_of(metric)
+        self._picture = None if picture is None else path_of("picture", picture)
         self.history: list[tuple[int, tuple[float, ...]]] = []
         self.last: PolicyEvaluation | None = None
 
@@ -88,8 +93,16 @@ class EvaluationCallback(BaseCallback):  # type: ignore[misc]
             of = f", mean of {known.size} windows" if len(values) > 1 else ""
             echo(f"evaluation after {steps:,} steps: {self._metric} {mean}{of}")
         if self._picture is not None:
+            self._draw(self._picture)
+
+    def _draw(self, picture: Path) -> None:
+        """Write the learning curve; an error must not end the training."""
+        try:
             curve = standalone(learning_curve(self.history, self._metric), title="Learning curve")
-            self._picture.write_text(curve, encoding="utf-8")
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            picture.write_text(curve, encoding="utf-8")
+        except Exception as error:  # noqa: BLE001 an error of any kind is printed
+            echo(f"the learning curve was not drawn: {type(error).__name__}: {error}", err=True)
 
 
 __all__ = ["EvaluationCallback"]

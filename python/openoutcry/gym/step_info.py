@@ -25,20 +25,20 @@ def light_info(nav: float) -> dict[str, Any]:
     return {"nav": np.float64(nav)}
 
 
-def full_info(told: Mapping[str, Any], scheme: str) -> dict[str, Any]:
+def full_info(native_info: Mapping[str, Any], scheme: str) -> dict[str, Any]:
     """Return the full info of an account.
 
     Args:
-        told: Info of the native environment; it has no costs and gains after a reset.
+        native_info: Info of the native environment; it has no costs and gains after a reset.
         scheme: Name of the reward scheme.
     """
-    slugs = Counter(event["slug"] for event in told["events"])
-    limits = Counter(event["reason"] for event in told["events"] if event["slug"] == "limited")
+    slugs = Counter(event["slug"] for event in native_info["events"])
+    limits = Counter(event["reason"] for event in native_info["events"] if event["slug"] == "limited")
     return {
-        **light_info(told["nav"]),
-        "date": told["date"],
-        "costs": told.get("costs") or dict.fromkeys(native.COST_KINDS, 0.0),
-        **{name: told.get(name, 0.0) for name in native.GAINS},
+        **light_info(native_info["nav"]),
+        "date": native_info["date"],
+        "costs": native_info.get("costs") or dict.fromkeys(native.COST_KINDS, 0.0),
+        **{name: native_info.get(name, 0.0) for name in native.GAINS},
         "events": {slug: slugs[slug] for slug in native.EVENTS},
         "limits": {reason: limits[reason] for reason in native.LIMIT_REASONS},
         "reward_scheme": scheme,

@@ -10,8 +10,8 @@ import numpy as np
 
 from openoutcry.audits.leakcheck.episode_trace import Episode, Layout, layout_of, trace_of
 from openoutcry.audits.leakcheck.frame_columns import Source
-from openoutcry.audits.leakcheck.leak_search import TARGET_ERRORS
-from openoutcry.audits.leakcheck.perturbation import garbage
+from openoutcry.audits.leakcheck.leak_search import TARGET_ERRORS, error_text
+from openoutcry.audits.leakcheck.perturbation import garbage, permutation
 from openoutcry.audits.leakcheck.target_trace import Trace
 from openoutcry.errors import refusal
 
@@ -19,6 +19,9 @@ SEED = 0
 
 _RESET = ("observation", "info")
 _STEP = ("observation", "reward", "terminated", "truncated", "info")
+
+# Perturbations that determine which bars a reward depends on: the first one that the environment runs on.
+_PROBES = (garbage, permutation)
 
 # Number of actions to change to see which reward they affect first, and the number of steps to wait for it.
 _TRIALS = 6
@@ -58,6 +61,10 @@ class Span:
         return {"n_steps": self.n_steps, "last_bar": self.last, "ended_by": list(self.ended_by)}
 
 
+class _Undetermined(Exception):  # noqa: N818 not an error of the caller
+    """The bars that a reward depends on cannot be determined."""
+
+
 class EnvTarget:
     """An environment that `make` builds from a frame.
 
@@ -76,6 +83,9 @@ class EnvTarget:
         self.not_compared: tuple[str, ...] = ()
         self._first_date: str | None = None
         self._layout: Layout | None = None
+        self._error: str | None = None
+        # Error of a run, if it leaves a bound of the clock unknown.
+        self._undetermined: str | None = None
 
     def with_factory(self, make: Callable[[Any], Any]) -> EnvTarget:
         """Return a target for another factory with the same clock, actions and layout."""
@@ -144,13 +154,16 @@ class EnvTarget:
         base = self._drive(source, source.n_bars)
         starts = {"date": _by_dates(base, source), "reward": self._by_rewards(base, source)}
         known = {name: start for name, start in starts.items() if start is not None}
+        hint = "hint: pass the bar of its first observation with `--start`"
+        if not known and self._undetermined is not None:
+            required = "an environment must have a `date` in its info, or run on other actions and on perturbed data"
+            raise refusal("argument_invalid", f"{required}; received {self._undetermined}; {hint}")
         if not known and base.is_over:
             return Clock(source.n_bars - 1 - len(base.rewards), "length")
         if not known:
             required = (
                 "an environment must have a `date` in its info, or rewards that depend on the bars after an action"
             )
-            hint = "hint: pass the bar of its first observation with `--start`"
             raise refusal("argument_invalid", f"{required}; received neither; {hint}")
         start = min(known.values())
         return Clock(start, " and ".join(name for name in known if known[name] == start))
@@ -166,8 +179,13 @@ class EnvTarget:
             other = None if changed is None else self._run_or_none(source, source.n_bars, k + _PATIENCE, changed)
             place = None if other is None else _first_difference(base.rewards, other.rewards)
             if place is None:
+                self._undetermined = self._error if changed is not None and other is None else self._undetermined
                 continue
-            last = max(self._last_bar(place, source, actions) for actions in (self._actions, changed))
+            try:
+                last = max(self._last_bar(place, source, actions) for actions in (self._actions, changed))
+            except _Undetermined:
+                self._undetermined = self._error
+                continue
             # A reward that depends on the last bar may depend on every bar, so it gives no bound.
             starts += [last - 1 - k] if 0 < last < source.n_bars - 1 else []
         return min(starts, default=None)
@@ -181,17 +199,26 @@ class EnvTarget:
     def _run_or_none(self, source: Source, n_bars: int, limit: int, actions: Sequence[Any] | None) -> Episode | None:
         try:
             return self._drive(source, n_bars, limit, actions)
-        except TARGET_ERRORS:  # an environment may raise on another action or on perturbed data
+        except TARGET_ERRORS as error:  # an environment may raise on another action or on perturbed data
+            self._error = error_text(error)
             return None
 
     def _last_bar(self, place: int, source: Source, actions: Sequence[Any] | None) -> int:
-        """Return the last bar that a reward depends on; 0 if none after the first."""
+        """Return the last bar that a reward depends on; 0 if none after the first.
+
+        Raises:
+            _Undetermined: the environment raises on perturbed data, which says nothing about the reward.
+        """
         unchanged = self._drive(source, source.n_bars, place + 1, actions)
 
         def depends(bar: int) -> bool:
-            other = self._run_or_none(garbage(source, bar - 1), source.n_bars, place + 1, actions)
-            # An episode that garbage shortens depends on it too.
-            if other is None or len(other.rewards) <= place:
+            probes = (probe(source, bar - 1) for probe in _PROBES)
+            runs = (self._run_or_none(probe, source.n_bars, place + 1, actions) for probe in probes)
+            other = next((run for run in runs if run is not None), None)
+            if other is None:
+                raise _Undetermined
+            # An episode that a perturbation shortens depends on it too.
+            if len(other.rewards) <= place:
                 return True
             return _first_difference(unchanged.rewards[place : place + 1], other.rewards[place : place + 1]) is not None
 

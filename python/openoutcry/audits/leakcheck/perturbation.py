@@ -12,6 +12,9 @@ from openoutcry.audits.leakcheck.frame_columns import Column, Rows, Source
 # of 1e-12 of a value exceeds rounding; not larger, because a transform of a column rounds by its largest value.
 _LEAST, _MOST = 2.0, 4.0
 _SEED = 20_240_229
+# Largest distance of the exponent of a price from that of its row: opens stay near closes.
+_SPREAD = 0.05
+_PRICES = ("open", "high", "low", "close")
 
 # A perturbed headline reports other moves.
 _OTHER = str.maketrans("+-0123456789", "-+9876543210")
@@ -20,9 +23,28 @@ _OTHER = str.maketrans("+-0123456789", "-+9876543210")
 def garbage(source: Source, cut: int) -> Source:
     """Multiply or divide each later number by 1e2 to 1e4.
 
-    Signs and NaN stay, a zero becomes the factor, a boolean is inverted and a text is replaced.
+    Signs and NaN stay, a zero becomes the factor, a boolean is inverted and a text is replaced. The prices of a row have
+    nearly the same factor, and its `high` and `low` are bounds of them: many targets refuse other prices.
     """
-    return _with_later(source, cut, _garbled)
+    garbled = _with_later(source, cut, lambda values, rng: _garbled(values, _exponents(rng, len(values))))
+    prices = [name for name in map(source.column, _PRICES) if name is not None]
+    if len(prices) < 2 or any(source.columns[name].dtype.kind not in "fiu" for name in prices):
+        return garbled
+    later: Rows = np.flatnonzero(source.bars > cut)
+    rng = np.random.default_rng([_SEED, cut, len(source.values)])
+    shared = _exponents(rng, len(later), _SPREAD)
+    changed = {}
+    for name in prices:
+        changed[name] = garbled.columns[name].copy()
+        # Ratios of two prices change too.
+        exponents = shared + rng.uniform(-_SPREAD, _SPREAD, len(later))
+        changed[name][later] = _garbled(np.asarray(source.columns[name][later]), exponents)
+    rows = np.array([changed[name][later] for name in prices])
+    for bound, function in (("high", np.fmax), ("low", np.fmin)):
+        if (named := source.column(bound)) is not None:
+            values = changed[named][later]
+            changed[named][later] = np.where(np.isnan(values), values, function.reduce(rows))
+    return source.changed({**garbled.columns, **changed})
 
 
 def blank(source: Source, cut: int) -> Source:
@@ -63,13 +85,18 @@ def _with_later(source: Source, cut: int, change: Callable[[Column, np.random.Ge
     return source.changed(changed)
 
 
-def _garbled(values: Column, rng: np.random.Generator) -> Column:
+def _exponents(rng: np.random.Generator, n: int, margin: float = 0.0) -> Column:
+    """Return exponents of factors up and down, shape `(n,)`."""
+    exponents: Column = rng.uniform(_LEAST + margin, _MOST - margin, n) * rng.choice([-1.0, 1.0], n)
+    return exponents
+
+
+def _garbled(values: Column, exponents: Column) -> Column:
     kind = values.dtype.kind
     if kind == "b":
         return ~values
     if kind not in "fiu":
         return _other_text(values)
-    exponents = rng.uniform(_LEAST, _MOST, len(values)) * rng.choice([-1.0, 1.0], len(values))
     factors = 10.0**exponents
     numbers = values.astype(np.float64)
     garbled: Column

@@ -23,6 +23,7 @@ def learning_curve(points: Sequence[tuple[int, Sequence[float]]], metric: str) -
     """
     known = [(steps, [value for value in values if isfinite(value)]) for steps, values in points]
     known = [(steps, values) for steps, values in known if values]
+    # With 0 on it, the axis is linear.
     y = axis_of(metric, [value for _, values in known for value in values] or [0.0], [0.0])
     x = Axis("training steps", ValueScale(0.0, max([float(steps) for steps, _ in points] + [1.0]), False))
     means = [(steps, sum(values) / len(values)) for steps, values in known]

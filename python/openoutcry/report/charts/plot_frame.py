@@ -62,12 +62,13 @@ def axis_of(name: str, values: Sequence[float | str], include: Sequence[float] =
     Args:
         name: Label of the axis.
         values: Numbers, or texts; one text makes all of them categories.
-        include: Numbers that must be on the axis.
+        include: Numbers that must be on the axis; one that is not positive makes it linear.
     """
     if any(isinstance(value, str) for value in values):
         return Axis(name, None, tuple(dict.fromkeys(map(_category, values))))
     numbers = np.asarray(values, dtype=np.float64)
-    is_log = numbers.min() > 0.0 and numbers.max() / numbers.min() >= _LOG_RATIO
+    is_positive = min([float(numbers.min()), *include]) > 0.0
+    is_log = is_positive and numbers.max() / numbers.min() >= _LOG_RATIO
     scale = value_scale([numbers], "log" if is_log else "linear", include)
     if is_log:
         return Axis(name, scale)
