@@ -289,6 +289,15 @@ def test_averages_of_different_markets_are_not_compared() -> None:
 
 # What the limits name
 
+
+def spliced(close: Close) -> oo.Dataset:
+    """Return prices after 5,000 other bars."""
+    moves = 0.006 * np.random.default_rng(8).normal(size=(5_000, close.shape[1]))
+    before = np.exp(np.cumsum(moves, axis=0) - moves.sum(axis=0)) * close[0]
+    days = np.datetime64("2000-01-03") + np.arange(len(before) + len(close))
+    return of(np.datetime_as_string(days).tolist(), np.vstack([before, close]))
+
+
 UNKNOWN: dict[str, tuple[str, Callable[[oo.Dataset], oo.Dataset]]] = {
     "a basket": ("baskets", lambda m: of(list(m.dates), np.nanmean(m.close / m.close[-1], axis=1)[:, None])),
     "a spread": ("weighted spreads", lambda m: of(list(m.dates), 9.0 + m.close[:, :1] - 0.5 * m.close[:, 6:7])),
@@ -298,6 +307,7 @@ UNKNOWN: dict[str, tuple[str, Callable[[oo.Dataset], oo.Dataset]]] = {
     "a weighted average": ("uncommon filters", lambda m: smoothed(m, np.array([0.2, 0.5, 0.3]))),
     "shuffled returns": ("shuffled", lambda m: of(list(m.dates), grown(m.close, shuffled))),
     "a year of an average": ("short parts of averages", lambda m: simple(m.between(3500, 3700), 5)),
+    "a spliced part": ("one 16th", lambda m: spliced(m.close[3000:3150] + 20.0)),
     "two months": ("150 bars", lambda m: of(list(m.dates[3000:3042]), m.close[3000:3042, :1] + 20.0)),
 }
 

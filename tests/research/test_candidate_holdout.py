@@ -204,6 +204,49 @@ def test_a_holdout_that_the_session_did_not_open_is_known_by_the_prices(folder: 
     assert last_run(folder).holdout_touched
 
 
+def test_a_market_that_the_ledger_does_not_recognize_is_announced_as_without_it(folder: Path, run: Any) -> None:
+    few = MARKET.between(320, 420).close[:, :1] + 20.0 + np.random.default_rng(1).normal(size=(100, 1))
+    rows = [f"{date},{price!r}" for date, (price,) in zip(MARKET.dates[320:], few.tolist(), strict=True)]
+    (folder / "few.csv").write_text("\n".join(["date,X", *rows]))
+    agent = "--agent", "found.json"
+    unknown = f"if this market has the prices of the researched one under other names, {STATED}"
+    assert f"{unknown} (not compared: no ledger confirms it)" in run(*agent, "--no-ledger", data="few.csv").stderr
+    assert f"{unknown} (the ledger does not recognize its prices)" in run(*agent, data="few.csv").stderr
+
+
+@pytest.fixture
+def suite(folder: Path) -> Path:
+    """Return a suite with a window in the holdout of the session."""
+    content = {"suite_version": "1.0", "name": "small", "edition": "1", "seeds": [1]}
+    market = {"name": "held", "fingerprint": MARKET.fingerprint, "windows": [["2001-01-01", "2001-02-20"]]}
+    (folder / "suite.json").write_text(json.dumps(content | {"markets": [market]}))
+    return folder / "suite.json"
+
+
+@pytest.mark.parametrize("agent", [TEXT, "found.json"])
+def test_a_suite_announces_a_window_in_the_holdout(folder: Path, suite: Path, agent: str) -> None:
+    words = "suite", "run", suite, "--data", "market.csv", "--record", "record.json", "--agent"
+    done = typed(*words, agent, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    opened = CandidateFile.read(folder / "found.json").session[:8]
+    assert f"of `held`, 2001-01-01 .. 2001-02-19, {READS.format(opened).removeprefix('this run ')}" in done.stderr
+    other = typed(*words, "trend:fast=6,slow=65", "--force", cwd=folder)
+    assert other.returncode == 0, other.stderr
+    assert "holdout" not in other.stderr
+
+
+@pytest.mark.parametrize("agent", [TEXT, "found.json"])
+def test_a_contamination_test_announces_a_window_in_the_holdout(folder: Path, agent: str) -> None:
+    words = "contamination", "--data", "market.csv", "--repeats", "1", "--twins", "3", "--seed", "1", "--agent", agent
+    done = typed(*words, "--window", "350:420", cwd=folder)
+    opened = CandidateFile.read(folder / "found.json").session[:8]
+    days = f"{MARKET.dates[350]} .. {MARKET.dates[419]}"
+    assert f"window 350:420, {days}, {READS.format(opened).removeprefix('this run ')}" in done.stderr
+    before = typed(*words, "--window", "200:300", cwd=folder)
+    assert "named less masked" in before.stdout, before.stderr
+    assert "holdout" not in before.stderr
+
+
 def test_python_warns_as_the_command_line_does(folder: Path) -> None:
     path = str(folder / "found.json")
     with pytest.warns(UserWarning, match="reads the holdout of the candidate") as caught:

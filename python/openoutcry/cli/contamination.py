@@ -17,6 +17,7 @@ from openoutcry.cli.agent_options import (
     AgentValues,
     runs_agents,
 )
+from openoutcry.cli.holdout_reading import read_windows
 from openoutcry.cli.market_options import checked_picture_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
@@ -111,10 +112,13 @@ def _verdict(agent: str, options: AgentOptions, market: Any, design: dict[str, A
     (source, reading), window, (windows, bars) = market
     dataset, planned = open_dataset(source, reading), Design(**design)
     chosen = window or spread_windows(dataset, windows, bars, planned.lookback)
-    n_bars = sum(end - start - 1 for start, end in resolve_windows(dataset, chosen, planned.lookback))
+    resolved = resolve_windows(dataset, chosen, planned.lookback)
+    n_bars = sum(end - start - 1 for start, end in resolved)
     if n_bars < MIN_BARS:
         raise refusal("argument_invalid", f"at least {MIN_BARS} bars in total are required; received {n_bars}")
     selected = select_agent(agent, 0, options)
+    for notice in read_windows(selected, ((f"window {start}:{end}", dataset, (start, end)) for start, end in resolved)):
+        _on_stderr(f"notice: {notice}")
     target = selected.launcher() if selected.baseline is None else selected.name
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

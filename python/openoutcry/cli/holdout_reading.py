@@ -7,7 +7,7 @@ statement of a candidate's file is known.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,9 +80,34 @@ def holdout_reading(
     _check_unedited(agent, candidate, trial)
     is_stated = candidate.has_held_out(dates) and (trial.is_related or candidate.reads_holdout(dataset, dates))
     if read or not is_stated:
-        return HoldoutReading(bool(read), tuple(_opening_notices(read or openings, dates, is_read=bool(read))))
+        notices = [*_opening_notices(read or openings, dates, is_read=bool(read))]
+        if not read and candidate.has_held_out(dates):
+            notices.append(_renamed_text(candidate, "the ledger does not recognize its prices"))
+        return HoldoutReading(bool(read), tuple(notices))
     # The session did not open it, or this market is too short for the ledger to recognize.
     return HoldoutReading(True, (candidate.reading_text,))
+
+
+def read_windows(agent: SelectedAgent, windows: Iterable[tuple[str, Dataset, tuple[int, int]]]) -> Iterator[str]:
+    """Yield a notice for each window of a test that reads a holdout.
+
+    The ledger of the user decides, if it exists; nothing is recorded in it.
+
+    Args:
+        agent: The agent; one that is no strategy and no candidate has no notices.
+        windows: Name, market, and first and last bar (exclusive) of each window.
+
+    Raises:
+        OpenOutcryError: as `holdout_reading`.
+    """
+    if agent.strategy is None:
+        return
+    with consulted_ledger(agent, True) as ledger:
+        for name, dataset, (start, end) in windows:
+            dates = dataset.dates[start], dataset.dates[end - 1]
+            reading = holdout_reading(agent, dataset, dates, ledger)
+            if reading.is_read:
+                yield f"{name}, {dates[0]} .. {dates[1]}, {'; '.join(reading.notices).removeprefix('this run ')}"
 
 
 def _stated_reading(candidate: CandidateFile, dataset: Dataset, dates: tuple[str, str], why: str) -> HoldoutReading:
@@ -97,13 +122,17 @@ def _stated_reading(candidate: CandidateFile, dataset: Dataset, dates: tuple[str
     if candidate.holdout() is None:
         text = f"the candidate's file states no holdout (a statement of its file only: {why}{edits})"
     elif candidate.has_held_out(dates):
-        # Its symbols are others, so only the prices could tell.
-        text = f"if this market has the prices of the researched one under other names, {candidate.reading_text}"
-        text += f" (not compared: {why})"
+        text = _renamed_text(candidate, f"not compared: {why}")
     else:
         text = f"this run does not read the holdout of the candidate, {candidate.holdout_text}"
         text += f" (a statement of its file only: {why}{edits})"
     return HoldoutReading(False, (text,))
+
+
+def _renamed_text(candidate: CandidateFile, why: str) -> str:
+    """Return what a run on other symbols means, of which only the prices could tell."""
+    same = "if this market has the prices of the researched one under other names"
+    return f"{same}, {candidate.reading_text} ({why})"
 
 
 def _unknown_reading(

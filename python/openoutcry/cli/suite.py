@@ -22,7 +22,7 @@ from openoutcry.cli.agent_options import (
     runs_agents,
     show_first_faults,
 )
-from openoutcry.cli.holdout_reading import consulted_ledger, holdout_reading
+from openoutcry.cli.holdout_reading import read_windows
 from openoutcry.cli.market_options import checked_output_file, checked_record_file, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
@@ -207,15 +207,13 @@ def _notices(chosen: SelectedAgent, evaluation: Evaluation) -> Iterator[str]:
         text = f"{chosen.name} needs {needed} closes and the suite shows {shown}: it holds for the first"
         held = needed - shown
         yield f"{text} {held} decisions of each window" + (", all of some" if held >= shortest else "")
-    if chosen.candidate is None:
-        return
-    with consulted_ledger(chosen, None) as ledger:
-        for window in evaluation.windows:
-            dates = window.dataset.dates[window.start], window.dataset.dates[window.end - 1]
-            reading = holdout_reading(chosen, window.dataset, dates, ledger)
-            where = f"window {window.bars} of `{window.market}`, {dates[0]} .. {dates[1]}"
-            if reading.is_read:
-                yield f"{where}, {'; '.join(reading.notices).removeprefix('this run ')}"
+    yield from read_windows(
+        chosen,
+        (
+            (f"window {window.bars} of `{window.market}`", window.dataset, (window.start, window.end))
+            for window in evaluation.windows
+        ),
+    )
 
 
 def _progress(console: Console) -> Progress:

@@ -1,6 +1,9 @@
 """Openings of a holdout and runs on its days, from the index.
 
 Markets of the same kin have the same prices at unknown dates, so all their runs and openings count for every window.
+
+An opening records the complete market and the bars of the holdout as markets of their own. Every market that shares
+prices with one of them is then recognized, whatever else it contains.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, NamedTuple
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.ledger_entry import LedgerRun
 from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.market_matching import n_recorded
 from openoutcry.ledger.queries import families_of
 from openoutcry.ledger.strategy_identity import code_of, full_definition, strategy_id
 
@@ -53,26 +57,44 @@ class ResearchedTrial(NamedTuple):
     is_related: bool
 
 
-def openings(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> list[Opening]:
-    """Return the openings that overlap a window, in order."""
+def openings(
+    base: sqlite3.Connection, market: Market, window: tuple[str, str], held: Sequence[Market] = ()
+) -> list[Opening]:
+    """Return the openings that overlap a window, in order.
+
+    Args:
+        base: Connection to the index.
+        market: The market.
+        window: First and last date.
+        held: Other markets of which the openings count too, such as the bars of a holdout.
+    """
     query = (
         "SELECT sessions.name, seal, fingerprint, first, last, n_before FROM holdout_opens"
         " JOIN sessions ON sessions.id = session JOIN markets ON markets.id = market WHERE family IN (?)"
     )
-    families, kin = families_of(base, market)
+    families, kin = _families_of(base, (market, *held))
     found = [Opening(*row) for row in select_in(base, query, families)]
     found = [each for each in found if each.overlaps(window)]
     found += [Opening(*row) for row in select_in(base, query, kin)]
     return sorted(found, key=lambda each: each.n_before)
 
 
-def looks(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> int:
-    """Return the number of runs on days of a window."""
+def opening_entries(
+    base: sqlite3.Connection, markets: Sequence[Market], opening: Mapping[str, Any]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return the log entries of an opening, after those of the markets that are not recorded yet."""
+    known = n_recorded(base, markets)
+    new = [each for each in markets if known.get(each.fingerprint, -1) < each.n_added]
+    return [*(("market", each.to_json()) for each in new), ("holdout_opened", dict(opening))]
+
+
+def looks(base: sqlite3.Connection, market: Market, window: tuple[str, str], held: Sequence[Market] = ()) -> int:
+    """Return the number of runs on days of a window; the arguments are those of `openings`."""
     query = (
         "SELECT COUNT(*) FROM runs JOIN markets ON markets.id = runs.market WHERE runs.kind != 'holdout'"
         " AND markets.family = ?"
     )
-    families, kin = families_of(base, market)
+    families, kin = _families_of(base, (market, *held))
     within = f"{query} AND first <= ? AND last || '{_DAY}' >= ?"
     n = sum(base.execute(within, (family, window[1] + _DAY, window[0])).fetchone()[0] for family in families)
     return int(n + sum(base.execute(query, (family,)).fetchone()[0] for family in kin))
@@ -136,6 +158,13 @@ def trial_of(base: sqlite3.Connection, session: str, trial: str, market: Market)
     query = "SELECT first, last FROM holdout_opens JOIN sessions ON sessions.id = session WHERE name = ? LIMIT 1"
     opened = base.execute(query, (session,)).fetchone()
     return ResearchedTrial(found[0], opened and (opened[0], opened[1]), found[1] in _all_families(base, market))
+
+
+def _families_of(base: sqlite3.Connection, markets: Sequence[Market]) -> tuple[list[int], list[int]]:
+    """Return the families of markets, and the other ones of their kin."""
+    found = [families_of(base, each) for each in markets]
+    families, kin = ({family for each in found for family in each[at]} for at in (0, 1))
+    return sorted(families), sorted(kin - families)
 
 
 def _all_families(base: sqlite3.Connection, market: Market) -> list[int]:

@@ -110,7 +110,9 @@ class Ledger:
             self._segments.append_all(entries, sync=sync)
         return [run.run_id for run in given]
 
-    def open_holdout(self, market: Market, window: tuple[str, str], *, seal: str, burn: bool = False) -> int:
+    def open_holdout(
+        self, market: Market, window: tuple[str, str], *, seal: str, burn: bool = False, held: Sequence[Market] = ()
+    ) -> int:
         """Record the opening of a holdout and return the number of earlier openings.
 
         Call it before the holdout is used. Earlier openings are those that overlap its window.
@@ -123,6 +125,7 @@ class Ledger:
             window: First and last date.
             seal: Digest of the candidates, fixed before the opening.
             burn: Whether to open a holdout that was opened before.
+            held: The complete market and the bars of the holdout, which are recorded with the opening.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the holdout was opened before, and `burn` is False.
@@ -131,7 +134,7 @@ class Ledger:
         if not (isinstance(first, str) and isinstance(last, str) and first <= last):
             raise refusal("argument_invalid", f"`window` must be a first and a last date; received {window!r}")
         with self._segments.locked():
-            before = self._index.query(lambda base: holdout_exposure.openings(base, market, window))
+            before = self.openings(market, window, held)
             for each in before:
                 if each[:-1] == (self.session, seal, market.fingerprint, first, last):
                     return each.n_before
@@ -142,11 +145,10 @@ class Ledger:
                 )
                 raise refusal("argument_invalid", f"an unopened holdout is required; received {received}; {hint}")
             payload = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
-            entries = [("holdout_opened", payload | {"n_before": len(before)})]
-            known = self._index.query(lambda base: n_recorded(base, [market]))
-            if known.get(market.fingerprint, -1) < market.n_added:
-                entries.insert(0, ("market", market.to_json()))
-            self._segments.append_all(entries)
+            payload["n_before"], markets = len(before), (market, *held)
+            self._segments.append_all(
+                self._index.query(lambda base: holdout_exposure.opening_entries(base, markets, payload))
+            )
         return len(before)
 
     def anchor(self, event: str, digest: str) -> None:
@@ -183,12 +185,12 @@ class Ledger:
         """Count the holdout openings of a market's family that overlap a window."""
         return len(self.openings(market, window))
 
-    def openings(self, market: Market, window: tuple[str, str]) -> list[Opening]:
-        """Return the holdout openings of a market's family on days of a window.
+    def openings(self, market: Market, window: tuple[str, str], held: Sequence[Market] = ()) -> list[Opening]:
+        """Return the holdout openings of a market's family, and of `held` ones, on days of a window.
 
         Those of its kin count for all days.
         """
-        return self._index.query(lambda base: holdout_exposure.openings(base, market, window))
+        return self._index.query(lambda base: holdout_exposure.openings(base, market, window, held))
 
     def holdouts_read(self, market: Market, window: tuple[str, str], strategy: Mapping[str, Any]) -> list[Opening]:
         """Return the openings whose days a run of a strategy reads again.
@@ -201,9 +203,9 @@ class Ledger:
         """Return a trial of a research session by its key, or None."""
         return self._index.query(lambda base: holdout_exposure.trial_of(base, session, trial, market))
 
-    def looks(self, market: Market, window: tuple[str, str]) -> int:
-        """Return the number of runs on days of a window, in the family of a market."""
-        return self._index.query(lambda base: holdout_exposure.looks(base, market, window))
+    def looks(self, market: Market, window: tuple[str, str], held: Sequence[Market] = ()) -> int:
+        """Return the number of runs on days of a window, in the family of a market and of `held` ones."""
+        return self._index.query(lambda base: holdout_exposure.looks(base, market, window, held))
 
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:
         """Return the ID of a finished run with a trial key, or None."""

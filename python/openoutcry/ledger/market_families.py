@@ -30,7 +30,8 @@ FAMILY_LIMITS = (
     "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
     " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
     " and months, a symbol of less than about 150 bars, uncommon filters, shuffled returns,"
-    " short parts of averages or reversed prices, and other ledgers."
+    " short parts of averages or reversed prices, less than about one 16th of a market with changed prices if it is"
+    " spliced to other bars (of an opened holdout, less than about 100 bars), and other ledgers."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.
@@ -71,6 +72,11 @@ class Market:
     def of(cls, dataset: Dataset) -> Market:
         """Return the identity of a dataset."""
         return _known(dataset, dataset.name)
+
+    @classmethod
+    def of_sealed(cls, dataset: Dataset) -> Market:
+        """Return the identity of a dataset with sealed bars, which no cache keeps in memory."""
+        return _identity(dataset, dataset.name)
 
     def is_of_family(self, other: Market) -> bool:
         """Return whether two markets share prices, or changed prices, at the same dates."""
@@ -179,6 +185,10 @@ def _unpacked(text: str, size: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=32)
 def _known(dataset: Dataset, name: str) -> Market:
+    return _identity(dataset, name)
+
+
+def _identity(dataset: Dataset, name: str) -> Market:
     anchors = tuple(sorted(set(_anchors(dataset))))
     identity = (dataset.fingerprint, name, dataset.symbols, dataset.periods_per_year)
     days = days_of(dataset.dates)

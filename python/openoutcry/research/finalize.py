@@ -126,14 +126,17 @@ def _unsealed(
         return None, None, "not opened, because the short list is empty"
     seal = vault.seal(frozen)
     journal.record("holdout_seal", seal.to_json())
+    recorded, refused = journal.peek("holdout_opened"), journal.peek("holdout_refused")
+    # A changed market is an error, and no refusal that the journal records.
+    held = vault.markets() if recorded is None and refused is None else ()
     try:
-        if (recorded := journal.peek("holdout_opened")) is not None:
+        if recorded is not None:
             reuse = int(recorded["holdout_reuse"])
-        elif (refused := journal.peek("holdout_refused")) is not None:
+        elif refused is not None:
             journal.record("holdout_refused", {"why": refused["why"]})
             return seal, None, str(refused["why"])
         else:
-            reuse = context.trial_store.open_holdout(seal)
+            reuse = context.trial_store.open_holdout(seal, held)
     except OpenOutcryError as error:
         # The report shows the reason, which is not an error of its reader.
         why = str(error).removeprefix(f"{error.slug}: ")

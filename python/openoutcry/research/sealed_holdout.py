@@ -13,6 +13,7 @@ from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.trades import trades_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.ledger import Market
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, normal_cdf
 from openoutcry.research.proposal_checks import digest_of
@@ -124,6 +125,17 @@ class HoldoutVault:
             raise refusal("argument_invalid", "a session with a holdout is required; received one without")
         self._token = Seal(self.fingerprint, self.window, digest_of(list(shortlist)))
         return self._token
+
+    def markets(self) -> tuple[Market, ...]:
+        """Return the identities of the complete market and of the bars of the holdout.
+
+        A ledger records them when the holdout is opened. Until then they are only compared: a search over prices
+        could invert the hashes.
+        """
+        market = self._load()
+        self._check(market)
+        start, end = self._bars
+        return tuple(map(Market.of_sealed, (market, market.between(start, end)) if end - start > 1 else (market,)))
 
     def open(self, seal: Seal) -> Holdout:
         """Load the holdout for the short list of a seal.

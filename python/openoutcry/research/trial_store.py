@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -63,8 +63,12 @@ class TrialStore(Protocol):
     def add_crash(self, key: str, candidate: Candidate, detail: str) -> None:
         """Add a trial that failed with an exception."""
 
-    def open_holdout(self, seal: Seal) -> int:
+    def open_holdout(self, seal: Seal, held: Sequence[Market]) -> int:
         """Record the opening of a holdout; return its earlier openings and runs.
+
+        Args:
+            seal: Seal of the holdout.
+            held: The complete market and the bars of the holdout (`HoldoutVault.markets`).
 
         Raises:
             OpenOutcryError: the holdout is already spent, or there is no ledger.
@@ -97,7 +101,7 @@ class NullTrialStore:
     def add_crash(self, key: str, candidate: Candidate, detail: str) -> None:
         """Do nothing."""
 
-    def open_holdout(self, seal: Seal) -> int:
+    def open_holdout(self, seal: Seal, held: Sequence[Market]) -> int:
         """Refuse: without a ledger, a second opening could not be detected."""
         wanted = "a ledger is required to open a holdout, which is opened once"
         raise refusal("argument_invalid", f"{wanted}; received a session without one")
@@ -168,14 +172,14 @@ class LedgerTrialStore:
         """Add a trial that failed with an exception: it counts and is not ranked."""
         self._ledger.add([failed_entry(self._about(candidate, key), self._setup, detail)])
 
-    def open_holdout(self, seal: Seal) -> int:
+    def open_holdout(self, seal: Seal, held: Sequence[Market]) -> int:
         """Record the opening of a holdout; return its earlier openings and runs.
 
         Runs are those of sessions without a holdout, and manual runs.
         """
         digest, burn = digest_of(seal.to_json()), self._config.burn_holdout
-        n_opened = self._ledger.open_holdout(self._market, seal.window, seal=digest, burn=burn)
-        return n_opened + self._ledger.looks(self._market, seal.window)
+        n_opened = self._ledger.open_holdout(self._market, seal.window, seal=digest, burn=burn, held=held)
+        return n_opened + self._ledger.looks(self._market, seal.window, held)
 
     def add_holdout_result(self, listed: ShortlistEntry, seal: Seal) -> None:
         """Add the holdout result of a candidate, excluded from rankings and prompts."""
@@ -204,7 +208,9 @@ def prior_trials_of(ledger: Ledger, setup: ValidationSetup, vault: HoldoutVault)
     n_returns = sum(fold.test[1] - fold.test[0] - 1 for fold in setup.folds)
     spent = looks = 0
     if vault.window is not None:
-        spent, looks = ledger.holdout_opens(market, vault.window), ledger.looks(market, vault.window)
+        # Only compared: nothing of the holdout is recorded before its opening.
+        held = vault.markets()
+        spent, looks = len(ledger.openings(market, vault.window, held)), ledger.looks(market, vault.window, held)
     # Runs over days of the holdout, or later ones, know about it. Trials here end with the research window, so later
     # sessions do not learn of the holdout through them.
     prior = ledger.prior_results(
