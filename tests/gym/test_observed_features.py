@@ -168,7 +168,7 @@ def test_lanes_of_markets_with_other_features_are_refused() -> None:
     bare = oo.Dataset.from_arrays(DATES, ["S0", "S1", "S2"], market().close, volume=market().volume)
     with pytest.raises(
         oo.OpenOutcryError,
-        match=r"the same columns in one order, of a symbol or of the market: rsi \(symbol\), vix \(market\); received none",
+        match=r"of a symbol or of the market: rsi \(symbol\), vix \(market\); received none",
     ):
         oo.OpenOutcryVectorEnv(2, dataset=[market(), bare])
 
