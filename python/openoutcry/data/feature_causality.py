@@ -71,7 +71,10 @@ def _table(name: str, given: Any, n_bars: int) -> Values:
 
 
 def _cuts(tables: Iterable[Values], n_bars: int) -> list[int]:
-    """Return numbers of bars: many of the first ones, some where values start, and others up to all but one."""
+    """Return numbers of bars, in ascending order.
+
+    Many are of the first bars, some lie where values start, and others are up to all bars but one.
+    """
     cuts = {n_bars - 1, *(n for n in _EARLY if n < n_bars // 2)}
     starts = sorted({n for table in tables for n in _starts(table)} - cuts)
     starts = starts if len(starts) <= _N_STARTS else [starts[len(starts) * k // _N_STARTS] for k in range(_N_STARTS)]
@@ -83,7 +86,10 @@ def _cuts(tables: Iterable[Values], n_bars: int) -> list[int]:
 
 
 def _starts(table: Values) -> Iterable[int]:
-    """Return numbers of bars around the first value of each column and the end of its constant start."""
+    """Return numbers of bars around the start of each column.
+
+    That is its first value, and the end of a constant start.
+    """
     for column in table.T:
         rows = np.flatnonzero(~np.isnan(column))
         if len(rows):
