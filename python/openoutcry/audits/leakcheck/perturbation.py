@@ -23,8 +23,8 @@ _OTHER = str.maketrans("+-0123456789", "-+9876543210")
 def garbage(source: Source, cut: int) -> Source:
     """Multiply or divide each later number by 1e2 to 1e4.
 
-    Signs and NaN stay, a zero becomes the factor, a boolean is inverted and a text is replaced. The prices of a row have
-    nearly the same factor, and its `high` and `low` are bounds of them: many targets refuse other prices.
+    Signs and NaN stay, a zero becomes the factor, a boolean is inverted and a text is replaced. The prices of a row
+    have nearly the same factor, and its `high` and `low` are bounds of them: many targets refuse other prices.
     """
     garbled = _with_later(source, cut, lambda values, rng: _garbled(values, _exponents(rng, len(values))))
     prices = [name for name in map(source.column, _PRICES) if name is not None]
