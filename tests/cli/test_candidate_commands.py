@@ -152,7 +152,8 @@ def test_a_candidate_is_no_record_and_the_error_says_how_to_make_one(tmp_path: P
 @pytest.mark.parametrize("params", [{"fast": 5, "slow": 65}, {"fast": 9, "slow": 70, "side": "long-short"}])
 def test_a_candidate_decides_in_the_environment_as_in_a_run(tmp_path: Path, params: dict[str, Any]) -> None:
     market, strategy = FX.between(3000, 3200), load_candidate(candidate(tmp_path, params=params))
-    run = oo.run_backtest(market, strategy)
+    with pytest.warns(UserWarning, match="reads the holdout of the candidate, the days after 2010-05-01"):
+        run = oo.run_backtest(market, strategy)
     env = oo.OpenOutcryEnv(dataset=market, window=run.window, lookback=strategy.lookback)
     observation, info = env.reset(seed=0)
     navs, is_done = [info["nav"]], False

@@ -293,9 +293,8 @@ def test_averages_of_different_markets_are_not_compared() -> None:
 def spliced(close: Close) -> oo.Dataset:
     """Return prices after 5,000 other bars."""
     moves = 0.006 * np.random.default_rng(8).normal(size=(5_000, close.shape[1]))
-    before = np.exp(np.cumsum(moves, axis=0) - moves.sum(axis=0)) * close[0]
-    days = np.datetime64("2000-01-03") + np.arange(len(before) + len(close))
-    return of(np.datetime_as_string(days).tolist(), np.vstack([before, close]))
+    both = np.vstack([np.exp(np.cumsum(moves, axis=0) - moves.sum(axis=0)) * close[0], close])
+    return of([str(np.datetime64(bar, "D")) for bar in range(len(both))], both)
 
 
 UNKNOWN: dict[str, tuple[str, Callable[[oo.Dataset], oo.Dataset]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import warnings
 from collections.abc import Callable
@@ -16,11 +17,13 @@ from command_line import typed
 from ledger_runs import ledger_run
 
 import openoutcry as oo
-from openoutcry.backtest.strategies import LIBRARY
+from openoutcry.audits.contamination import Design, check
+from openoutcry.backtest.strategies import LIBRARY, from_json
 from openoutcry.backtest.strategies.candidate_fields import digest_of_fields
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market, RunFilter, recorder, run_of
+from openoutcry.research.candidate_agents import load_candidate
 from openoutcry.research.strategy_builder import StrategyBuilder
 from openoutcry.scoring.baseline_board import run_board
 from openoutcry.scoring.suite import Suite
@@ -267,6 +270,36 @@ def test_python_warns_as_the_command_line_does(folder: Path) -> None:
         warnings.simplefilter("error")
         oo.run_backtest(MARKET, path, (80, 300))
         oo.run_backtest(MARKET, TEXT)
+
+
+@pytest.mark.parametrize("load", [load_candidate, lambda path: from_json(json.loads(path.read_text()))])
+def test_python_warns_for_a_candidate_that_was_loaded_before(folder: Path, suite: Path, load: Any) -> None:
+    strategy = load(folder / "found.json")
+    evaluation = Evaluation(Suite.load(str(suite)), datasets=[MARKET])
+    doors: list[Callable[[Any], Any]] = [
+        lambda given: oo.run_backtest(MARKET, given),
+        evaluation.run,
+        lambda given: check(given, MARKET, [(350, 420)], Design(n_repeats=1, n_twins=3, seed=1)),
+    ]
+    for given in (strategy, pickle.loads(pickle.dumps(strategy))):
+        for door in doors:
+            with pytest.warns(UserWarning, match="reads the holdout of the candidate") as caught:
+                door(given)
+            assert len(caught) == 1
+            assert STATED in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        oo.run_backtest(MARKET, strategy, (80, 300))
+        oo.run_backtest(MARKET, LIBRARY["trend"](**strategy.params))
+
+
+@sandboxed
+def test_python_warns_for_code_that_was_loaded_before(folder: Path) -> None:
+    content = {"strategy": "Rising", "source": RISING, "params": {"span": 33}}
+    strategy = load_candidate(folder / edited(folder, without=("digest",), **content), allow_code=True)
+    for given in (strategy, pickle.loads(pickle.dumps(strategy))):
+        with pytest.warns(UserWarning, match="reads the holdout of the candidate"):
+            oo.run_backtest(MARKET, given)
 
 
 @sandboxed

@@ -61,7 +61,9 @@ def named_agent(name: str, seed: int = 0) -> NamedAgent:
     """
     if name not in NAMES and is_candidate_path(name):
         found = CandidateFile.read(name)
-        strategy = None if found.source is not None else from_json(found.content)
+        # The file is a member of its own, so that the strategy alone does not warn a second time.
+        fields = {key: found.content[key] for key in ("strategy", "params")}
+        strategy = None if found.source is not None else from_json(fields)
         return NamedAgent(strategy, candidate_name(found, strategy), found)
     if name not in NAMES and (is_strategy_text(name) or name.partition(":")[0] in LIBRARY):
         strategy = strategy_of_text(name)
@@ -119,7 +121,7 @@ class DecisionMaker(NamedTuple):
         agent: An agent, a strategy or weights.
         name: Its default name.
         lookback: Closes per symbol in an observation, at least those that a strategy needs.
-        candidate: The candidate's file, if the input is the path of one.
+        candidate: The candidate's file, if the input is the path or the strategy of one.
     """
 
     agent: Any
@@ -169,6 +171,7 @@ def decision_maker_of(agent_or_weights: Any, seed: int, lookback: int) -> Decisi
         named = named_agent(agent, seed_of(seed))
         agent, name, candidate = _in_process(named), named.name, named.candidate
     if isinstance(agent, Strategy):
+        candidate = candidate or agent.candidate_file
         lookback = max(lookback_of(lookback), agent.checked_lookback())
     return DecisionMaker(agent, name or name_of(agent), lookback, candidate)
 

@@ -41,7 +41,7 @@ def load_candidate(
     if not allow_code:
         wanted = "a candidate that is code needs `allow_code=True`, on the command line `--allow-code-gen`"
         raise refusal("argument_invalid", f"{wanted}; received {found.content['strategy']!r} without it")
-    return load_strategy_from_code(
+    strategy = load_strategy_from_code(
         found.source,
         found.content["params"],
         unsafe_no_isolation=unsafe_no_isolation,
@@ -49,6 +49,8 @@ def load_candidate(
         # Research accepted it, perhaps under earlier budgets.
         earlier_gates=True,
     )
+    strategy.candidate_file = found
+    return strategy
 
 
 class CodeCandidate(Launcher):

@@ -26,6 +26,7 @@ from openoutcry.research.source_checks import CheckedSource, check_source
 from openoutcry.research.strategy_faults import fault_of
 
 if TYPE_CHECKING:
+    from openoutcry.backtest.strategies.candidate_file import CandidateFile
     from openoutcry.data.dataset import Dataset
 
 __all__ = ["CodeStrategy", "WorkerLimits", "load_strategy_from_code"]
@@ -193,14 +194,19 @@ class CodeStrategy(Strategy):
         return hash(self._key())
 
     def __reduce__(self) -> Any:
-        return _reconstruct, (self.checked.source, dict(self.params), self._tier, self._worker_limits)
+        known = (self.checked.source, dict(self.params), self._tier, self._worker_limits)
+        return _reconstruct, (*known, self.candidate_file)
 
 
 def _reconstruct(
-    source: str, params: Mapping[str, Any], tier: Tier | None, worker_limits: WorkerLimits
+    source: str,
+    params: Mapping[str, Any],
+    tier: Tier | None,
+    worker_limits: WorkerLimits,
+    candidate_file: CandidateFile | None = None,
 ) -> CodeStrategy:
     least = Tier.T2 if tier is None else tier
-    return load_strategy_from_code(
+    strategy = load_strategy_from_code(
         source,
         params,
         least=least,
@@ -209,3 +215,5 @@ def _reconstruct(
         # It was accepted when it was loaded.
         earlier_gates=True,
     )
+    strategy.candidate_file = candidate_file
+    return strategy

@@ -74,6 +74,7 @@ def run_board(
     makers = {name: decision_maker_of(name, seed, DEFAULT_LOOKBACK) for name in dict.fromkeys([*names, "buy-and-hold"])}
     start, end = Window().resolve(dataset, max(maker.lookback for maker in makers.values()))
     for maker in makers.values():
+        # Here once, and not for each window.
         warn_of_holdout(maker.candidate, maker.name, [(dataset, (start, end))], stacklevel=3)
     n_windows = checked_integer("n_windows", n_windows, 1, end - 1 - start, "window_invalid")
     edges = [start + (end - 1 - start) * k // n_windows for k in range(n_windows + 1)]

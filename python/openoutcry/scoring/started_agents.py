@@ -9,8 +9,8 @@ from openoutcry.backtest.decision_makers import is_named_agent, library_agent, n
 from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.strategies.candidate_file import is_candidate_path
 from openoutcry.backtest.strategies.observing_agent import observing_agent
+from openoutcry.data.dataset import Dataset
 from openoutcry.harness import CallableAgent, Launcher, connect
-from openoutcry.scoring.suite_runner import SuiteWindow
 
 
 def started_agent(agent: Any) -> Any:
@@ -40,10 +40,17 @@ def strategy_launcher(strategy: Strategy, name: str, symbols: Sequence[str] = ()
     return CallableAgent(lambda: observing_agent(strategy, name, symbols), name)
 
 
-def warn_of_read_holdout(agent: Any, windows: Iterable[SuiteWindow]) -> None:
-    """Warn if a window of a suite reads the holdout of a candidate's file."""
+def warn_of_read_holdout(agent: Any, runs: Iterable[tuple[Dataset, tuple[int, int]]]) -> None:
+    """Warn if a run reads the holdout of a candidate, given as the path of its file or as its strategy.
+
+    The warning is at the caller of the function that calls this one.
+
+    Args:
+        agent: The agent, as the user gave it.
+        runs: Market and window of each run.
+    """
+    candidate, name = (agent.candidate_file, name_of(agent)) if isinstance(agent, Strategy) else (None, "")
     if isinstance(agent, str) and is_candidate_path(agent):
         named = named_agent(agent)
-        runs = ((window.dataset, (window.start, window.end)) for window in windows)
-        # At the caller of `Evaluation.run`.
-        warn_of_holdout(named.candidate, named.name, runs, stacklevel=4)
+        candidate, name = named.candidate, named.name
+    warn_of_holdout(candidate, name, runs, stacklevel=4)

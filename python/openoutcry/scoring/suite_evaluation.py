@@ -151,7 +151,7 @@ class Evaluation:
             OpenOutcryError: the agent does not exist, or a decision of a callable is invalid.
             Exception: any exception of a callable.
         """
-        warn_of_read_holdout(agent, self._windows)
+        warn_of_read_holdout(agent, ((window.dataset, (window.start, window.end)) for window in self._windows))
         agent = started_agent(agent)
         assert not isinstance(agent, Strategy), "a strategy has a launcher"
         if isinstance(agent, Launcher):

@@ -22,7 +22,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import HttpAgent, Launcher
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.scoring.started_agents import started_agent
+from openoutcry.scoring.started_agents import started_agent, warn_of_read_holdout
 
 __all__ = ["Design", "Difference", "Verdict", "check", "spread_windows"]
 
@@ -57,11 +57,12 @@ def check(
             the agent is unknown or cannot start.
         Exception: an error of a callable.
     """
-    agent = started_agent(agent)
+    given, agent = agent, started_agent(agent)
     assert not isinstance(agent, Strategy), "a strategy has a launcher"
     is_server = isinstance(agent, HttpAgent)
     design = design or Design(n_repeats=1 if is_server else 2)
     spans = resolve_windows(market, windows, design.lookback)
+    warn_of_read_holdout(given, ((market, span) for span in spans))
     if checked_integer("n_jobs", n_jobs, 1, 256) > 1 and not isinstance(agent, Launcher):
         raise refusal("argument_invalid", f"`n_jobs` must be 1 for an in-process agent; received {n_jobs}")
     trial = Trial([WindowMarket.cut(market, span, design.lookback) for span in spans], design, rules, n_jobs, on_run)

@@ -17,6 +17,7 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
+    from openoutcry.backtest.strategies.candidate_file import CandidateFile
     from openoutcry.data.dataset import Dataset
 
 MAX_LOOKBACK = 5000
@@ -37,6 +38,7 @@ class Strategy(ABC):
         PARAM_RANGES: Ranges of the parameters by name.
         NAME: Name in the library; empty for other strategies.
         params: All parameters, typed, in the order of their ranges.
+        candidate_file: File of the candidate that the strategy was loaded from; a run warns of its holdout.
 
     Raises:
         OpenOutcryError: `argument_invalid`: a parameter is unknown, of the wrong type, out of range or not on its step;
@@ -45,6 +47,7 @@ class Strategy(ABC):
 
     PARAM_RANGES: ClassVar[Ranges]
     NAME: ClassVar[str] = ""
+    candidate_file: CandidateFile | None = None
 
     def __init__(self, **params: Any) -> None:
         kind = type(self)
@@ -159,7 +162,7 @@ class Strategy(ABC):
         return f"{type(self).__name__}({shown})"
 
     def __reduce__(self) -> Any:
-        return _build, (type(self), dict(self.params))
+        return _build, (type(self), dict(self.params), self.candidate_file)
 
 
 class WindowStrategy(Strategy):
@@ -191,8 +194,11 @@ class WindowStrategy(Strategy):
             rows[at : at + size][is_full] = weights[is_full]
 
 
-def _build(kind: type[Strategy], params: Mapping[str, Any]) -> Strategy:
-    return kind(**params)
+def _build(kind: type[Strategy], params: Mapping[str, Any], candidate_file: CandidateFile | None = None) -> Strategy:
+    strategy = kind(**params)
+    if candidate_file is not None:
+        strategy.candidate_file = candidate_file
+    return strategy
 
 
 def has_full_history(closes: Array) -> bool:

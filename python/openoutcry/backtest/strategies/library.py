@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from openoutcry.backtest.strategies.base import Strategy
-from openoutcry.backtest.strategies.candidate_fields import checked_digest
+from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.backtest.strategies.mean_reversion import MeanReversion
 from openoutcry.backtest.strategies.momentum import Momentum
 from openoutcry.backtest.strategies.pairs import Pairs
@@ -36,7 +36,7 @@ def from_json(value: Any) -> Strategy:
             edited, or it is code, which runs in the sandbox only.
     """
     if isinstance(value, Mapping) and "format" in value:
-        value = _of_candidate(value)
+        return _of_candidate(value)
     if not isinstance(value, Mapping) or not {"strategy"} <= set(value) <= {"strategy", "params"}:
         raise refusal("argument_invalid", f"a strategy must have `strategy` and `params`; received {shown(value)}")
     name, params = value["strategy"], value.get("params", {})
@@ -47,13 +47,15 @@ def from_json(value: Any) -> Strategy:
     return LIBRARY[name](**params)
 
 
-def _of_candidate(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return strategy and parameters of the content of a candidate's file."""
-    checked_digest(content)
+def _of_candidate(content: Mapping[str, Any]) -> Strategy:
+    """Return the strategy of the content of a candidate's file, which it keeps."""
+    found = CandidateFile.of(dict(content))
     if "source" in content:
         hint = "hint: `openoutcry.research.candidate_agents.load_candidate` runs it in the sandbox"
         raise refusal("argument_invalid", f"a candidate must be a library strategy; received code; {hint}")
-    return {name: content[name] for name in ("strategy", "params")}
+    strategy = from_json({name: content[name] for name in ("strategy", "params")})
+    strategy.candidate_file = found
+    return strategy
 
 
 def catalogue() -> dict[str, dict[str, Any]]:
