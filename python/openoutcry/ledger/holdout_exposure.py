@@ -82,14 +82,14 @@ def openings(
 def opening_entries(
     base: sqlite3.Connection, markets: Sequence[Market], opening: Mapping[str, Any]
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return the log entries of an opening, after those of the markets that are not recorded yet."""
+    """Return the log entries of an opening, after those of new markets."""
     known = n_recorded(base, markets)
     new = [each for each in markets if known.get(each.fingerprint, -1) < each.n_added]
     return [*(("market", each.to_json()) for each in new), ("holdout_opened", dict(opening))]
 
 
 def looks(base: sqlite3.Connection, market: Market, window: tuple[str, str], held: Sequence[Market] = ()) -> int:
-    """Return the number of runs on days of a window; the arguments are those of `openings`."""
+    """Return the number of runs on days of a window; arguments as of `openings`."""
     query = (
         "SELECT COUNT(*) FROM runs JOIN markets ON markets.id = runs.market WHERE runs.kind != 'holdout'"
         " AND markets.family = ?"

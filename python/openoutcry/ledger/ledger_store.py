@@ -186,7 +186,7 @@ class Ledger:
         return len(self.openings(market, window))
 
     def openings(self, market: Market, window: tuple[str, str], held: Sequence[Market] = ()) -> list[Opening]:
-        """Return the holdout openings of a market's family, and of `held` ones, on days of a window.
+        """Return the openings of a market's family and of `held` ones in a window.
 
         Those of its kin count for all days.
         """
@@ -204,7 +204,7 @@ class Ledger:
         return self._index.query(lambda base: holdout_exposure.trial_of(base, session, trial, market))
 
     def looks(self, market: Market, window: tuple[str, str], held: Sequence[Market] = ()) -> int:
-        """Return the number of runs on days of a window, in the family of a market and of `held` ones."""
+        """Return the number of runs of a family and of `held` markets in a window."""
         return self._index.query(lambda base: holdout_exposure.looks(base, market, window, held))
 
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:

@@ -75,7 +75,7 @@ class Market:
 
     @classmethod
     def of_sealed(cls, dataset: Dataset) -> Market:
-        """Return the identity of a dataset with sealed bars, which no cache keeps in memory."""
+        """Return the identity of a dataset with sealed bars, which no cache keeps."""
         return _identity(dataset, dataset.name)
 
     def is_of_family(self, other: Market) -> bool:

@@ -41,7 +41,7 @@ def strategy_launcher(strategy: Strategy, name: str, symbols: Sequence[str] = ()
 
 
 def warn_of_read_holdout(agent: Any, runs: Iterable[tuple[Dataset, tuple[int, int]]]) -> None:
-    """Warn if a run reads the holdout of a candidate, given as the path of its file or as its strategy.
+    """Warn if a run reads the holdout of a candidate, a path or a strategy.
 
     The warning is at the caller of the function that calls this one.
 
