@@ -66,7 +66,7 @@ def openings(
         base: Connection to the index.
         market: The market.
         window: First and last date.
-        held: Other markets of which the openings count too, such as the bars of a holdout.
+        held: Other markets with openings that count too, such as the bars of a holdout.
     """
     query = (
         "SELECT sessions.name, seal, fingerprint, first, last, n_before FROM holdout_opens"
