@@ -81,6 +81,7 @@ __all__ = [
     "holm",
     "inferred_periods_per_year",
     "is_riskless",
+    "last_decision",
     "log_record_fault",
     "log_submission",
     "mean_test",
@@ -407,7 +408,7 @@ class TradingEnv:
     def info(self) -> dict[str, Any]:
         """Return the info of the last array step.
 
-        The fields are `nav`, `date`, `events`, `costs` by kind, the gains and the `decision`, in which NaN is a hold.
+        The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
         """
 
     @property
@@ -1381,6 +1382,12 @@ def episode_market(kind: str, split: str, seed: int, episode: int, n: int) -> in
     """Return the index of the dataset of an episode, among `n`.
 
     `kind` is `cycle` or `random`; streams of different splits share no draw.
+    """
+
+def last_decision(env: TradingEnv) -> _Vector:
+    """Return the decision of the last step of an environment, one weight per symbol; NaN is a hold.
+
+    The no-trade band is applied. All are NaN after a reset or a restored state.
     """
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:

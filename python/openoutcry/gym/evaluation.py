@@ -213,7 +213,7 @@ def _stepped(
                 "argument_invalid", f"{wanted}; received bar {core.bar} after {bar}; hint: check its wrappers"
             )
         # Absent if a wrapper has restored a state.
-        decisions[bar] = core.info().get("decision", np.nan)
+        decisions[bar] = native.last_decision(core)
         navs.append(core.nav)
     return decisions, navs
 

@@ -39,7 +39,7 @@ use crate::state::State;
 ///     OpenOutcryError: the data, the window, a cost or a limit is invalid.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct TradingEnv {
-    core: CoreEnv,
+    pub(crate) core: CoreEnv,
     stepped: Option<Stepped>,
     observation: String,
     info: String,
@@ -316,7 +316,7 @@ impl TradingEnv {
 
     /// Return the info of the last array step.
     ///
-    /// The fields are `nav`, `date`, `events`, `costs` by kind, the gains and the `decision`, in which NaN is a hold.
+    /// The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("nav", self.core.book().nav())?;
@@ -335,7 +335,6 @@ impl TradingEnv {
             info.set_item("interest", stepped.interest)?;
             info.set_item("settlement", stepped.settlement)?;
             info.set_item("turnover", stepped.turnover)?;
-            info.set_item("decision", self.core.orders())?;
         }
         info.set_item("events", events)?;
         Ok(info)

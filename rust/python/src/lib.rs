@@ -91,6 +91,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dataset::most_cash_return, module)?)?;
     module.add_function(wrap_pyfunction!(episode_windows::resolve_window, module)?)?;
     module.add_function(wrap_pyfunction!(episode_windows::episode_market, module)?)?;
+    module.add_function(wrap_pyfunction!(step_records::last_decision, module)?)?;
     module.add_function(wrap_pyfunction!(record::canonicalize, module)?)?;
     module.add_function(wrap_pyfunction!(record::record_public_key, module)?)?;
     module.add_function(wrap_pyfunction!(compression::decompress, module)?)?;

@@ -5,6 +5,8 @@ use openoutcry::{StepCosts, StepRecord};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::environment::TradingEnv;
+
 /// Returns records as arrays by name.
 ///
 /// `costs`, `events` and `limits` are dicts of arrays.
@@ -37,4 +39,12 @@ fn counts<'py>(
         found.set_item(name, PyArray1::from_iter(py, records.iter().map(|record| i64::from(of(record, k)))))?;
     }
     Ok(found)
+}
+
+/// Return the decision of the last step of an environment, one weight per symbol; NaN is a hold.
+///
+/// The no-trade band is applied. All are NaN after a reset or a restored state.
+#[pyfunction]
+pub(crate) fn last_decision<'py>(py: Python<'py>, env: PyRef<'py, TradingEnv>) -> Bound<'py, PyArray1<f64>> {
+    PyArray1::from_slice(py, env.core.orders())
 }
