@@ -31,10 +31,11 @@ def garbage(source: Source, cut: int) -> Source:
     if len(prices) < 2 or any(source.columns[name].dtype.kind not in "fiu" for name in prices):
         return garbled
     later: Rows = np.flatnonzero(source.bars > cut)
-    rng = np.random.default_rng([_SEED, cut, len(source.values)])
-    shared = _exponents(rng, len(later), _SPREAD)
-    changed = {}
-    for name in prices:
+    # The exponents of the last price, as in a frame with no other one.
+    rng = np.random.default_rng([_SEED, cut, source.values.index(prices[-1])])
+    shared = _exponents(rng, len(later))
+    changed = {prices[-1]: garbled.columns[prices[-1]].copy()}
+    for name in prices[:-1]:
         changed[name] = garbled.columns[name].copy()
         # Ratios of two prices change too.
         exponents = shared + rng.uniform(-_SPREAD, _SPREAD, len(later))
@@ -85,9 +86,9 @@ def _with_later(source: Source, cut: int, change: Callable[[Column, np.random.Ge
     return source.changed(changed)
 
 
-def _exponents(rng: np.random.Generator, n: int, margin: float = 0.0) -> Column:
+def _exponents(rng: np.random.Generator, n: int) -> Column:
     """Return exponents of factors up and down, shape `(n,)`."""
-    exponents: Column = rng.uniform(_LEAST + margin, _MOST - margin, n) * rng.choice([-1.0, 1.0], n)
+    exponents: Column = rng.uniform(_LEAST, _MOST, n) * rng.choice([-1.0, 1.0], n)
     return exponents
 
 
