@@ -180,7 +180,7 @@ def behind(frame: Any) -> Any:
 def test_an_environment_that_refuses_inconsistent_prices_has_its_true_start() -> None:
     report = check(ahead, frame_of(64), kind="env", n_cuts=4)
     assert report.clock is not None
-    assert (report.clock.start, report.clock.known_from) == (20, "reward")
+    assert (report.clock.start, report.clock.known_from) == (20, "date and reward")
     assert found(report) == {"observation.features[next][X]": 1}
     assert "garbage" in report.leaks[0].reach.kinds
     report = check(behind, frame_of(64), kind="env", n_cuts=4, start=20)

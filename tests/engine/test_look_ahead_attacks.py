@@ -73,8 +73,8 @@ class Reachable(NamedTuple):
 
 
 def public(state: Any) -> tuple[Any, ...]:
-    """Return the public attributes of a checkpoint."""
-    names = [name for name in dir(state) if not name.startswith("_")]
+    """Return the public attributes of a checkpoint, without the window: the caller sets it, here by the data."""
+    names = [name for name in dir(state) if not name.startswith("_") and name != "window"]
     return re.sub("0x[0-9a-f]+", "", repr(state)), *((name, getattr(state, name)) for name in names)
 
 

@@ -159,7 +159,7 @@ def test_an_agent_sees_neither_arguments_nor_environment_of_the_harness(
     command += ["--agent", "process_agents:environment", "--env", "MODEL_KEY", "--sandbox", "none"]
     command += ["--record", tmp_path / "r.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    message = json.loads(done.stderr.splitlines()[0])
+    message = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
     assert message["argv"][1:] == ["process_agents:environment"]
     assert message["environ"]["MODEL_KEY"] == "for the agent"
     assert "BROKER_TOKEN" not in message["environ"]

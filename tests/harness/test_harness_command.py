@@ -8,7 +8,9 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -63,11 +65,17 @@ def test_an_interrupted_command_leaves_no_agent_process(
     command = [*season, "--agent", "process_agents:sleeps", "--record", tmp_path / "r.json", "--sandbox", "none"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stderr
-        agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
+        agents = process_ids(running.stderr)
         assert all(map(is_alive, agents))
         running.send_signal(how)
         running.wait(20.0)
     assert within(5.0, lambda: not any(map(is_alive, agents)))
+
+
+def process_ids(lines: Iterable[str]) -> list[int]:
+    """Return the process ids that two agents state, after notices of the command."""
+    words = (line.split() for line in lines)
+    return [int(each[1]) for each in islice((each for each in words if each[1:] and each[1].isdigit()), 2)]
 
 
 @linux
@@ -78,7 +86,7 @@ def test_an_interrupted_command_ends_while_a_fork_holds_the_pipes(
     command += ["--record", tmp_path / "r.json"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stderr
-        agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
+        agents = process_ids(running.stderr)
         running.send_signal(signal.SIGINT)
         try:
             running.wait(20.0)

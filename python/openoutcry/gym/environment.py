@@ -182,9 +182,8 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
 
     def _native(self, market: Dataset, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
         """Return the native environment and stream of these settings, and the settings."""
-        # A window must exist in every market, also in those of later episodes.
-        ranges = {id(each): episodes.on(each, self._shown) for each in self.datasets}
-        start, end, n_bars, split = ranges[id(market)]
+        # Every market must have the window, also those of later episodes.
+        start, end, n_bars, split = {id(each): episodes.on(each, self._shown) for each in self.datasets}[id(market)]
         core = native.TradingEnv.from_dataset(
             market._core,
             window=(start, end),
@@ -310,6 +309,11 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         """Events of the last step in order; none after a reset or a restored state."""
         events: list[dict[str, Any]] = self._core.info()["events"]
         return events
+
+    @property
+    def date(self) -> str:
+        """Date of the last observation."""
+        return self.dataset.dates[self._core.bar]
 
     @property
     def observation_labels(self) -> dict[str, list[str]]:

@@ -135,13 +135,14 @@ class EnvTarget:
                 env.action_space.seed(SEED)
                 self._actions = [env.action_space.sample() for _ in range(n_bars)]
             chosen = self._actions if actions is None else actions
-            episode.add(*_validated("reset", env.reset(seed=SEED), _RESET))
+            observation, info = _validated("reset", env.reset(seed=SEED), _RESET)
+            episode.add(observation, info, _date_of(env))
             episode.add_spaces(env)
             episode.add_labels(env)
             for action in chosen[: None if limit is None else max(limit, 0)]:
                 observation, reward, terminated, truncated, info = _validated("step", env.step(action), _STEP)
                 episode.rewards.append(_reward(reward))
-                episode.add(observation, info)
+                episode.add(observation, info, _date_of(env))
                 flags = {"terminated": bool(terminated), "truncated": bool(truncated)}
                 episode.ended_by = tuple(name for name, flag in flags.items() if flag)
                 if episode.is_over:
@@ -256,6 +257,11 @@ def _first_difference(a: Sequence[float], b: Sequence[float]) -> int | None:
         apart = np.abs(x - y) > 1e-9 * np.maximum(np.abs(x), np.abs(y))
     places = np.flatnonzero(apart | (np.isnan(x) != np.isnan(y)))
     return int(places[0]) if len(places) else None
+
+
+def _date_of(env: Any) -> Any:
+    """Return the date of the last observation, if the environment states it."""
+    return getattr(getattr(env, "unwrapped", env), "date", None)
 
 
 def _by_dates(episode: Episode, source: Source) -> int | None:

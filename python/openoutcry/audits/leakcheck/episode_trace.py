@@ -57,8 +57,8 @@ class Episode:
         """Whether the environment ended the episode."""
         return bool(self.ended_by)
 
-    def add(self, observation: Any, info: Mapping[str, Any]) -> None:
-        """Record an observation and its info."""
+    def add(self, observation: Any, info: Mapping[str, Any], date: Any = None) -> None:
+        """Record an observation, its info, and its date if the info has none."""
         place = len(self.dates)
         for name, value in (*leaves(observation, "observation"), *leaves(info, "info")):
             if isinstance(value, str):
@@ -68,7 +68,7 @@ class Episode:
         for name, source in ((_OBSERVATION, observation), (_INFO, info)):
             self.seen[name].append((place, _text(structure(source))))
         dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
-        self.dates.append(next(map(iso, dates), None))
+        self.dates.append(next(map(iso, dates), date if isinstance(date, str) else None))
 
     def add_labels(self, env: Any) -> None:
         """Record the labels of an observation, as `OpenOutcryEnv` has them."""
