@@ -1387,7 +1387,8 @@ def episode_market(kind: str, split: str, seed: int, episode: int, n: int) -> in
 def last_decision(env: TradingEnv) -> _Vector:
     """Return the decision of the last step of an environment.
 
-    It has one weight per symbol, and NaN for a hold. The no-trade band is applied. All are NaN after a reset or a restored state.
+    It has one weight per symbol, and NaN for a hold. The no-trade band is applied. All are NaN
+    after a reset or a restored state.
     """
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:

@@ -43,7 +43,8 @@ fn counts<'py>(
 
 /// Return the decision of the last step of an environment.
 ///
-/// It has one weight per symbol, and NaN for a hold. The no-trade band is applied. All are NaN after a reset or a restored state.
+/// It has one weight per symbol, and NaN for a hold. The no-trade band is applied. All are NaN
+/// after a reset or a restored state.
 #[pyfunction]
 pub(crate) fn last_decision<'py>(py: Python<'py>, env: PyRef<'py, TradingEnv>) -> Bound<'py, PyArray1<f64>> {
     PyArray1::from_slice(py, env.core.orders())
