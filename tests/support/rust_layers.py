@@ -50,7 +50,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
         "pickle": set(),
         "readable_text": set(),
         "sheets": set(),
-        "step_records": set(),
+        "step_records": {"environment"},
         "arguments": {"error"},
         "state": {"error"},
         "arrays": {"error"},
