@@ -130,7 +130,7 @@ def _stated_reading(candidate: CandidateFile, dataset: Dataset, dates: tuple[str
 
 
 def _renamed_text(candidate: CandidateFile, why: str) -> str:
-    """Return what a run on other symbols means: only the prices could identify the market."""
+    """Return what a run on other symbols means, where only prices could tell."""
     same = "if this market has the prices of the researched one under other names"
     return f"{same}, {candidate.reading_text} ({why})"
 

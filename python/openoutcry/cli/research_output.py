@@ -17,7 +17,7 @@ HINTS = {
     "proposer_failed": " The `proposal` events of the journal hold the reasons.",
 }
 """Hints by stop reason: the option to change."""
-LONGEST = 400
+LONGEST = 600
 """Maximum length of a line."""
 
 

@@ -93,8 +93,7 @@ def as_window(window: Any) -> Window:
         return window
     if isinstance(window, str):
         return Window.parse(window)
-    # A spec in JSON has a list.
-    if not isinstance(window, (tuple, list)) or len(window) != 2:
+    if not isinstance(window, tuple) or len(window) != 2:
         message = f"`window` must be a Window, a pair, `START:END` or None; received {window!r}"
         raise refusal("window_invalid", message)
     return Window(*window)

@@ -35,6 +35,10 @@ class Episodes:
     split: str = "train"
 
     def __post_init__(self) -> None:
+        for name in ("window", "within"):
+            # The spec of an environment in JSON has a list.
+            if isinstance(pair := getattr(self, name), list):
+                object.__setattr__(self, name, tuple(pair))
         if self.split not in SPLITS:
             raise refusal("argument_invalid", f"`split` must be one of {', '.join(SPLITS)}; received {self.split!r}")
         if self.is_random:

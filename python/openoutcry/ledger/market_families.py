@@ -31,7 +31,7 @@ FAMILY_LIMITS = (
     " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
     " and months, a symbol of less than about 150 bars, uncommon filters, shuffled returns,"
     " short parts of averages or reversed prices, less than about one 16th of a market with changed prices if it is"
-    " spliced to other bars (of an opened holdout, less than about 100 bars), and other ledgers."
+    " spliced to other bars (100 bars of an opened holdout), and other ledgers."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.
