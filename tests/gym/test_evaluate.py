@@ -283,7 +283,7 @@ def test_an_algorithm_of_rllib_does_not_explore() -> None:
         ({"window": (0, 9)}, r"must be without `window`; received \(0, 9\); hint: pass `dataset` and `windows`"),
         ({"env": gymnasium.make("CartPole-v1")}, "`env` must be an OpenOutcryEnv .*; received .*; hint: pass `env="),
         (
-            {"env": VectorNormalize(SyncVectorEnv([OpenOutcryEnv]))},
+            {"env": VectorNormalize(SyncVectorEnv([lambda: OpenOutcryEnv(**FLAT)]))},
             "wrappers of single environments; received Normal",
         ),
         ({"env": object()}, "`env` must be an OpenOutcryEnv .*; received object"),
