@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pandas as pd
 import pytest
 from builders import count
 from gymnasium.utils.env_checker import check_env
@@ -237,3 +238,10 @@ def test_the_index_of_a_level_may_have_an_axis() -> None:
     env = OpenOutcryEnv(1, 20, action="discrete")
     env.reset(seed=0)
     assert env.step(np.array([2]))[0]["positions"][0] > 0.0
+
+
+def test_labels_of_an_action_are_not_dropped() -> None:
+    env = OpenOutcryEnv(2, 20, action="parts")
+    env.reset(seed=0)
+    with pytest.raises(oo.OpenOutcryError, match="an array without labels"):
+        env.step(pd.Series([0.5, -0.5], index=["S001", "S000"]))

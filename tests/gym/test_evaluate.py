@@ -202,7 +202,7 @@ def test_a_recurrent_model_keeps_its_state_within_a_window() -> None:
 
 
 class Masked(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Chooses one of three weights, of which the last is not valid on odd bars."""
+    """Chooses one of three weights; the last is not valid on odd bars."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)

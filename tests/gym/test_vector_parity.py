@@ -176,8 +176,8 @@ def assert_equals_twins(case: Case, copies: bool) -> None:
                     assert np.asarray(parts(info["final_obs"][lane])[name]).tobytes() == np.asarray(part).tobytes()
                 assert bits(info["final_info"]["nav"][lane]) == bits(twin.info["nav"])
                 for name in twin.info.keys() & {"date", "costs", "events", "limits"}:
-                    told = info["final_info"][name]
-                    assert (lane_of(told, lane) if isinstance(told, dict) else told[lane]) == twin.info[name]
+                    values = info["final_info"][name]
+                    assert (lane_of(values, lane) if isinstance(values, dict) else values[lane]) == twin.info[name]
 
 
 @EPISODES

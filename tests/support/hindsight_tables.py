@@ -74,7 +74,7 @@ v = 2 * ((chosen >> place) & 1) - 1
 
 
 def rank_table(market: oo.Dataset, setup: ValidationSetup, n_ranks: int = N_RANKS) -> str:
-    """Return a table by the order of the last closes, whose entries are the signs that paid most."""
+    """Return a table by the order of the last closes, with the signs that paid most."""
     closes, orders = market.close[:, 0], dict.fromkeys(permutations(range(n_ranks)), 0.0)
     for fold in setup.folds:
         for bar in range(fold.test[0], fold.test[1] - 1):

@@ -22,7 +22,7 @@ MODES = [AutoresetMode.DISABLED, AutoresetMode.SAME_STEP]
 
 
 def settings(**changes: Any) -> dict[str, Any]:
-    """Return arguments of environments whose info has masks, and whose lanes are ruined at different bars."""
+    """Return arguments of environments with masks in info and lanes ruined at different bars."""
     close = np.cumprod(np.exp(np.random.default_rng(0).normal(0.0, 0.2, (60, 3))), axis=0)
     close[:30, 1] = np.nan
     dates = [f"2020-{1 + bar // 28:02d}-{1 + bar % 28:02d}" for bar in range(60)]

@@ -14,9 +14,9 @@ PREFIX = "PAD"
 
 
 def padded(dataset: Dataset, n_symbols: int) -> Dataset:
-    """Return a market with `n_symbols` symbols, the last of which are never listed.
+    """Return a market padded to `n_symbols` symbols.
 
-    They cannot be traded, and their features are 0.
+    Symbols of the padding are never listed, cannot be traded, and have features of 0.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the market has more symbols, or one with the name of a padding.

@@ -19,7 +19,7 @@ from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import action_scheme
 from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
-from openoutcry.gym.lane_actions import hold_mask, one_lane
+from openoutcry.gym.lane_actions import joined_holds, one_lane
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
 from openoutcry.gym.observed_columns import observation_labels, observed_columns
 from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
@@ -28,7 +28,6 @@ from openoutcry.gym.settings import (
     INFOS,
     ON_INVALID,
     TERMS,
-    WINDOWS,
     KnownArguments,
     Setting,
     changed_episodes,
@@ -41,7 +40,8 @@ from openoutcry.gym.step_info import full_info, light_info
 from openoutcry.openoutcry_py import CostModel, Limits, State
 
 Observation = Any
-_Native: TypeAlias = tuple[native.TradingEnv, native.Episodes, dict[str, Any]]
+_Native: TypeAlias = tuple[native.TradingEnv, native.Episodes]
+_Settings: TypeAlias = tuple[CostModel, Limits, Episodes]
 
 
 class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]]):
@@ -167,23 +167,29 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         self._reward = reward_scheme(reward, reward_parameter)
         self._observed = observed_columns(markets, features, scale, (self._kind, lookback, history, mask))
         self._scheme = action_scheme(action, levels, markets.n_symbols, [limits])
-        self._prepare(costs, limits, episodes)
+        self._prepare((costs, limits, episodes))
 
-    def _prepare(self, costs: CostModel, limits: Limits, episodes: Episodes) -> None:
+    def _prepare(self, settings: _Settings) -> None:
         """Create the native environment and the spaces."""
-        markets, named = self._markets, {"reward_scheme": self._reward.name}
-        self.__dict__ |= named | {"datasets": markets.datasets, "dataset": markets.datasets[0]}
-        self._adopt(*self._native(self.dataset, costs, limits, episodes))
+        markets, (_, limits, episodes) = self._markets, settings
+        self.__dict__ |= {"datasets": markets.datasets, "reward_scheme": self._reward.name}
+        self._adopt(markets.datasets[0], settings, self._checked(markets.datasets[0], settings))
         self._is_ready = not (episodes.is_random or markets.changes)
         self._navs: list[float] = []
         self.action_space: spaces.Space[Any] = space_of(self._scheme, markets.n_symbols, [limits])
         shape = markets.n_symbols, self._lookback, markets.n_bars
         self.observation_space: spaces.Space[Any] = observation_space(self._kind, *shape, self._observed)
 
-    def _native(self, market: Dataset, costs: CostModel, limits: Limits, episodes: Episodes) -> _Native:
-        """Return the native environment and stream of these settings, and the settings."""
-        # Every market must have the window, also those of later episodes.
-        start, end, n_bars, split = {id(each): episodes.on(each, self._shown) for each in self.datasets}[id(market)]
+    def _checked(self, market: Dataset, settings: _Settings) -> dict[int, _Native]:
+        """Return the native environment of a market, after a check in all markets."""
+        for each in self.datasets:
+            settings[2].on(each, self._shown)
+        return {id(market): self._native(market, settings)}
+
+    def _native(self, market: Dataset, settings: _Settings) -> _Native:
+        """Return the native environment and stream of a market."""
+        costs, limits, episodes = settings
+        start, end, n_bars, split = episodes.on(market, self._shown)
         core = native.TradingEnv.from_dataset(
             market._core,
             window=(start, end),
@@ -194,18 +200,12 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
             shaping=(self._reward.engine, self._reward.parameter, self._band),
             observed=self._observed.native,
         )
-        stream = native.Episodes((start, end), n_bars, split, market.n_bars)
-        return core, stream, {"costs": costs, "limits": limits, "_windows": episodes}
+        return core, native.Episodes((start, end), n_bars, split, market.n_bars)
 
-    def _adopt(self, core: native.TradingEnv, stream: native.Episodes, settings: dict[str, Any]) -> None:
-        self._core, self._stream = core, stream
-        self.__dict__ |= settings
-
-    def _move(self, market: Dataset, costs: CostModel, limits: Limits, windows: Episodes) -> None:
-        """Use a market and settings from the next episode on."""
-        adopted = self._native(market, costs, limits, windows)
-        self.__dict__["dataset"] = market
-        self._adopt(*adopted)
+    def _adopt(self, market: Dataset, settings: _Settings, natives: dict[int, _Native]) -> None:
+        """Use a market and settings, whose native environments are kept by market."""
+        self.__dict__ |= {"dataset": market, **dict(zip(("costs", "limits", "_windows"), settings, strict=True))}
+        self._natives, (self._core, self._stream) = natives, natives[id(market)]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -223,16 +223,20 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         Raises:
             OpenOutcryError: the seed or an option is invalid; the state is unchanged.
         """
-        checked, place = None if seed is None else seed_of(seed), self._stream.place
-        if checked is not None or not self._is_seeded:
-            place = (secrets.randbits(64) if checked is None else checked, 0)
+        place = self._stream.place
+        if seed is not None or not self._is_seeded:
+            place = (secrets.randbits(64) if seed is None else seed_of(seed), 0)
         changes = checked_options(options)
-        market = self.datasets[self._markets.of_episode(*place)]
-        if changes or market is not self.dataset:
-            terms = costs_and_limits(*(changes.get(name, getattr(self, name)) for name in TERMS))
-            windows = {name: changes[name] for name in WINDOWS if name in changes}
-            self._move(market, *terms, changed_episodes(self.__dict__["_windows"], windows))
+        market, natives = self.datasets[self._markets.of_episode(*place)], self._natives
+        settings: _Settings = (self.costs, self.limits, self.__dict__["_windows"])
+        if changes:
+            terms = (changes.get(name, old) for name, old in zip(TERMS, settings[:2], strict=True))
+            settings = (*costs_and_limits(*terms), changed_episodes(settings[2], changes))
+            natives = self._checked(market, settings)
+        elif id(market) not in natives:
+            natives[id(market)] = self._native(market, settings)
         super().reset(seed=seed)
+        self._adopt(market, settings, natives)
         self._stream.place = place
         self._is_seeded = self._is_ready = True
         self._core.begin(*self._stream.next())
@@ -270,25 +274,20 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
 
     def _target(self, action: Any, hold: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_] | None]:
         """Return the target weights of an action, and the symbols to hold."""
-        n = self.dataset.n_symbols
-        if self._scheme is None:
-            if not isinstance(action, np.ndarray):
-                check_row_names("action", action, self.dataset.symbols)
-            given = unmasked_array("action", action)
-            if given.dtype.kind not in "fiu" or given.shape != (n,):
-                wanted = f"an action must be numbers of shape {(n,)}"
-                raise refusal("weight_count", f"{wanted}; received {given.dtype} {given.shape}")
-            # Widening float32 is exact: the weights equal those of the JSON interface.
-            weights, mask = given.astype(np.float64), None
-        else:
-            rows, masks = self._scheme.read(one_lane(unmasked_array("action", action), self.action_space), 1)
-            weights, mask = rows[0], None if masks is None else masks[0]
-        if hold is None:
-            return weights, mask
-        if not isinstance(hold, np.ndarray):
-            check_row_names("hold", hold, self.dataset.symbols)
-        held = hold_mask(hold, weights.shape)
-        return weights, held if mask is None else held | mask
+        symbols = self.dataset.symbols
+        named = (("action", action, symbols if self._scheme is None else ()), ("hold", hold, symbols))
+        for name, values, labels in named:
+            if not isinstance(values, np.ndarray):
+                check_row_names(name, values, labels)
+        given = unmasked_array("action", action)
+        if self._scheme is not None:
+            rows, masks = self._scheme.read(one_lane(given, self.action_space), 1)
+            return rows[0], joined_holds(None if masks is None else masks[0], hold, rows[0].shape)
+        if given.dtype.kind not in "fiu" or given.shape != (len(symbols),):
+            wanted = f"an action must be numbers of shape {(len(symbols),)}"
+            raise refusal("weight_count", f"{wanted}; received {given.dtype} {given.shape}")
+        # Widening float32 is exact: the weights equal those of the JSON interface.
+        return given.astype(np.float64), joined_holds(None, hold, given.shape)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the valid choices of a discrete action, as MaskablePPO reads them.
@@ -339,17 +338,17 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         if self.render_mode is None:
             gym.logger.warn("`render` needs a `render_mode`: gymnasium.make(..., render_mode='ansi')")
             return None
-        date = self._core.info()["date"]
-        return frame_of(self.render_mode, self._navs, self._arrays(), self.dataset.symbols, date)
+        return frame_of(self.render_mode, self._navs, self._arrays(), self.dataset.symbols, self.date)
 
     def __getstate__(self) -> dict[str, Any]:
-        saved = {name: value for name, value in self.__dict__.items() if name not in ("_core", "_stream")}
+        saved = {name: value for name, value in self.__dict__.items() if name not in ("_core", "_stream", "_natives")}
         return saved | {"_saved": (self._core.clone_state(), self._stream.place)}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__ |= saved
         state, place = self.__dict__.pop("_saved")
-        self._core, self._stream, _ = self._native(self.dataset, self.costs, self.limits, saved["_windows"])
+        settings = (self.costs, self.limits, saved["_windows"])
+        self._adopt(self.dataset, settings, {id(self.dataset): self._native(self.dataset, settings)})
         self._stream.place = place
         self._core.begin(*state.window)
         self._core.restore_state(state)

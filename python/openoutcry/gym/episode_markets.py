@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_frame, is_integer
 from openoutcry.data.dataset import Dataset
@@ -66,6 +69,23 @@ class EpisodeMarkets:
             message = f"the function `datasets` must return the index of a dataset, 0 to {n - 1}"
             raise refusal("argument_invalid", f"{message}; received {index!r}")
         return int(index)
+
+    def of_lanes(
+        self, lanes: npt.NDArray[np.bool_], streams: Sequence[tuple[int, int]], ahead: int
+    ) -> list[tuple[int, int]]:
+        """Return pairs of a lane and the market of a later episode.
+
+        None, unless a function draws it.
+
+        Args:
+            lanes: The lanes, shape `(num_envs,)`.
+            streams: Seed of each lane, and the index of its next episode.
+            ahead: Number of episodes after the next one.
+        """
+        if self.function is None:
+            return []
+        places = [(lane, *streams[lane]) for lane in np.flatnonzero(lanes).tolist()]
+        return [(lane, self.of_episode(seed, episode + ahead)) for lane, seed, episode in places]
 
 
 def episode_markets(

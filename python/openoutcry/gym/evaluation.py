@@ -190,7 +190,7 @@ def _stepped(
     stage: Stage, window: tuple[int, int], decide: Decide, normalize: Any
 ) -> tuple[npt.NDArray[np.float64], list[float]]:
     """Step the environment through a window; return decisions by bar, and NAVs."""
-    env, core = stage.env, stage.base._core
+    env = stage.env
     dates, options = stage.base.dataset.dates, {**stage.options, "window": window}
     # The seed is that of random wrappers: the window is fixed.
     observation, _ = env.reset(seed=0, options=options)

@@ -5,14 +5,13 @@ They are lists, integers, arrays with other layouts, and invalid numbers.
 
 from __future__ import annotations
 
-import secrets
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from openoutcry.arguments import checked_integer, is_frame, is_integer, seed_of, unmasked_array
+from openoutcry.arguments import is_frame, unmasked_array
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -37,17 +36,19 @@ def readable(error: OpenOutcryError, actions: Any, hold: Any, shape: tuple[int, 
     return kept, None if mask is None else np.ascontiguousarray(mask)
 
 
-def hold_mask(hold: Any, shape: tuple[int, ...]) -> _Flags:
-    """Return the symbols to hold as an array of bool.
+def joined_holds(held: _Flags | None, hold: Any, shape: tuple[int, ...]) -> _Flags | None:
+    """Return the symbols that an action or the caller holds; None for none.
 
     Raises:
-        OpenOutcryError: `shape_mismatch`: the array has another shape or type.
+        OpenOutcryError: `shape_mismatch`: the array of the caller has another shape or type.
     """
+    if hold is None:
+        return held
     mask = unmasked_array("hold", hold)
     if mask.shape != shape or mask.dtype != np.bool_:
         message = f"`hold` must be booleans of shape {shape}; received {mask.dtype} {mask.shape}"
         raise refusal("shape_mismatch", message)
-    return mask
+    return mask if held is None else held | mask
 
 
 def one_lane(action: npt.NDArray[Any], space: spaces.Space[Any]) -> npt.NDArray[Any]:
@@ -65,37 +66,6 @@ def with_holds(actions: npt.NDArray[Any], hold: _Flags | None) -> tuple[npt.NDAr
     return weights, np.broadcast_to(rows, actions.shape) | (False if hold is None else hold), invalid
 
 
-def lane_seeds(seed: Any, is_reset: _Flags, *, is_seeded: bool) -> list[int | None] | None:
-    """Return new seeds of the lanes that are reset.
-
-    None for a lane, or for all, continues their episodes.
-
-    Args:
-        seed: Seed of lane 0, where lane i has `seed + i`; or one per lane.
-        is_reset: The lanes that are reset.
-        is_seeded: Whether all lanes have a seed; otherwise the system draws one.
-
-    Raises:
-        OpenOutcryError: `argument_invalid`: the number of seeds is wrong, or a seed is invalid.
-    """
-    n, resets = is_reset.size, is_reset.tolist()
-    if seed is None and is_seeded:
-        return None
-    if seed is None or is_integer(seed):
-        first = secrets.randbelow(2**64 - n + 1) if seed is None else checked_integer("seed", seed, 0, 2**64 - n)
-        return [first + i if of else None for i, of in enumerate(resets)]
-    seeds = seed.tolist() if isinstance(seed, np.ndarray) else seed
-    if not isinstance(seeds, (list, tuple)):
-        raise refusal("argument_invalid", f"`seed` must be an integer, a list of seeds or None; received {seeds!r}")
-    if len(seeds) != n:
-        message = f"`seed` must be an integer, or a list of `num_envs`={n} seeds; received {len(seeds)}"
-        raise refusal("argument_invalid", message)
-    given = [None if each is None else seed_of(each) for each in seeds]
-    drawn = [None if is_seeded else secrets.randbits(64) for _ in seeds]
-    chosen = zip(given, drawn, resets, strict=True)
-    return [(new if old is None else old) if of else None for old, new, of in chosen]
-
-
 def _array(error: OpenOutcryError, values: Any, shape: tuple[int, int], kinds: str) -> npt.NDArray[Any]:
     if is_frame(values):
         raise error
@@ -105,4 +75,4 @@ def _array(error: OpenOutcryError, values: Any, shape: tuple[int, int], kinds: s
     return array
 
 
-__all__ = ["hold_mask", "lane_seeds", "one_lane", "readable", "with_holds"]
+__all__ = ["joined_holds", "one_lane", "readable", "with_holds"]

@@ -17,7 +17,6 @@ from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import ActionScheme
 from openoutcry.gym.buffers import allocate_buffers
 from openoutcry.gym.episode_markets import EpisodeMarkets
-from openoutcry.gym.lane_actions import hold_mask
 from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
 from openoutcry.gym.settings import KnownArguments, Setting
@@ -132,34 +131,10 @@ class LaneViews(KnownArguments):
             raise refusal("argument_invalid", "`action_masks` needs discrete actions; received weights")
         return self._scheme.masks(self._core.tradable)
 
-    def _drawn_markets(self, lanes: _Flags, seeds: list[int | None] | None, ahead: int) -> list[tuple[int, int]]:
-        """Return pairs of a lane and the market of a later episode.
-
-        None if no function draws them.
-
-        Args:
-            lanes: The lanes.
-            seeds: New seeds of their streams, or None to continue.
-            ahead: Number of episodes after the next one.
-        """
-        if self._markets.function is None:
-            return []
-        chosen, streams = np.flatnonzero(lanes).tolist(), self._core.streams
-        new = [None if seeds is None else seeds[lane] for lane in range(len(streams))]
-        places = [streams[lane] if new[lane] is None else (new[lane], 0) for lane in chosen]
-        return [(lane, self._markets.of_episode(s, k + ahead)) for lane, (s, k) in zip(chosen, places, strict=True)]
-
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))
         shown = f"observation={self._kind!r}, autoreset_mode={self.autoreset_mode.name}"
         return f"OpenOutcryVectorEnv({names}, num_envs={self.num_envs}, {shown})"
-
-    def _targets(self, scheme: ActionScheme, actions: Any, hold: Any) -> tuple[npt.NDArray[Any], _Flags | None]:
-        """Return target weights of actions, and the symbols to hold."""
-        weights, held = scheme.read(actions, self.num_envs)
-        if hold is None or held is None:
-            return weights, held if hold is None else hold
-        return weights, held | hold_mask(hold, weights.shape)
 
 
 __all__ = ["LaneViews"]

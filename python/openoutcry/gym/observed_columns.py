@@ -143,29 +143,30 @@ def _history(datasets: Sequence[Dataset], kind: str, lookback: Any, history: Any
         message = "`history` needs observation='dict' and a `lookback`"
         hint = "hint: `features` are shown in every bar of a flat observation"
         raise refusal("argument_invalid", f"{message}; received {kind} and {lookback}; {hint}")
-    known = [
-        {name for name, scope in _scopes(dataset, None, PRICES).items() if scope == "symbol"} for dataset in datasets
-    ]
-    shared = [name for name in (*PRICES, *datasets[0].features) if all(name in names for names in known)]
+    if not history:
+        raise refusal("argument_invalid", "`history` must have at least one column; received none")
+    known = [_known(dataset, *PRICES) for dataset in datasets]
+    shared = [name for name in known[0] if all(of.get(name) == "symbol" for of in known)]
     return tuple(_names("history", history, shared))
 
 
-def _scopes(dataset: Dataset, features: Any, others: Sequence[str] = ()) -> dict[str, str]:
-    """Return the scope, `symbol` or `market`, of each named column.
+def _scopes(dataset: Dataset, features: Any) -> dict[str, str]:
+    """Return the scope of each observed column: of the named ones, or of all features."""
+    if features is None:
+        return _known(dataset)
+    known = _known(dataset, *PRICES)
+    return {name: known[name] for name in _names("features", features, known)}
 
-    Without names, they are those of features and `others`.
-    """
-    known = {name: "market" if feature.values.ndim == 1 else "symbol" for name, feature in dataset.features.items()}
-    shown = PRICES if features is not None else others
-    known |= {name: "symbol" for name in shown if getattr(dataset, name) is not None}
-    return known if features is None else {name: known[name] for name in _names("features", features, known)}
+
+def _known(dataset: Dataset, *prices: str) -> dict[str, str]:
+    """Return the scope, `symbol` or `market`, of features and existing prices."""
+    scopes = {name: "market" if feature.values.ndim == 1 else "symbol" for name, feature in dataset.features.items()}
+    return scopes | {name: "symbol" for name in prices if getattr(dataset, name) is not None}
 
 
 def _names(argument: str, names: Any, known: Iterable[str]) -> Sequence[str]:
     """Return different known names."""
-    if isinstance(names, str) or not isinstance(names, Sequence) or len({*names}) < len(names) or not names:
-        if argument == "features" and isinstance(names, Sequence) and not names:
-            return ()
+    if isinstance(names, str) or not isinstance(names, Sequence) or len({*names}) < len(names):
         raise refusal("argument_invalid", f"`{argument}` must be a list of different names; received {names!r}")
     if unknown := [name for name in names if name not in known]:
         raise refusal("argument_invalid", f"`{argument}` must be among {', '.join(known)}; received {unknown[0]!r}")

@@ -102,7 +102,7 @@ class LaneInfos:
         """Return the info of a step.
 
         Args:
-            started: Lanes whose next episode has started in this step.
+            started: Lanes with an episode that has started in this step.
             invalid: Lanes with invalid actions; None for none.
         """
         return masked(self._entries(started, invalid), np.ones(started.shape, dtype=np.bool_))

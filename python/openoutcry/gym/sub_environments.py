@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.arguments import checked_integer, costs_and_limits
+from openoutcry.arguments import checked_integer, costs_and_limits, is_integer, seed_of
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.market_arguments import limits_of
@@ -36,6 +37,43 @@ def lane_terms(
     else:
         pairs = [costs_and_limits(costs, limits_of(limits, max_weight, allow_short))] * num_envs
     return tuple(cost for cost, _ in pairs), tuple(limit for _, limit in pairs)
+
+
+def lane_seeds(seed: Any, is_reset: npt.NDArray[np.bool_], *, is_seeded: bool) -> list[int | None] | None:
+    """Return new seeds of the lanes that are reset.
+
+    None for a lane, or for all, continues their episodes.
+
+    Args:
+        seed: Seed of lane 0, where lane i has `seed + i`; or one per lane.
+        is_reset: The lanes that are reset.
+        is_seeded: Whether all lanes have a seed; otherwise the system draws one.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the number of seeds is wrong, or a seed is invalid.
+    """
+    n, resets = is_reset.size, is_reset.tolist()
+    if seed is None and is_seeded:
+        return None
+    if seed is None or is_integer(seed):
+        first = secrets.randbelow(2**64 - n + 1) if seed is None else checked_integer("seed", seed, 0, 2**64 - n)
+        return [first + i if of else None for i, of in enumerate(resets)]
+    seeds = seed.tolist() if isinstance(seed, np.ndarray) else seed
+    if not isinstance(seeds, (list, tuple)):
+        raise refusal("argument_invalid", f"`seed` must be an integer, a list of seeds or None; received {seeds!r}")
+    if len(seeds) != n:
+        message = f"`seed` must be an integer, or a list of `num_envs`={n} seeds; received {len(seeds)}"
+        raise refusal("argument_invalid", message)
+    given = [None if each is None else seed_of(each) for each in seeds]
+    drawn = [None if is_seeded else secrets.randbits(64) for _ in seeds]
+    chosen = zip(given, drawn, resets, strict=True)
+    return [(new if old is None else old) if of else None for old, new, of in chosen]
+
+
+def started_streams(streams: Sequence[tuple[int, int]], seeds: Sequence[int | None] | None) -> list[tuple[int, int]]:
+    """Return seed and next episode of each lane, after new seeds."""
+    new = [None] * len(streams) if seeds is None else seeds
+    return [old if seed is None else (seed, 0) for old, seed in zip(streams, new, strict=True)]
 
 
 def batch_settings(no_trade_band: Any, max_episode_steps: Any, threads: Any, info: Any) -> dict[str, Any]:

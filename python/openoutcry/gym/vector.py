@@ -18,7 +18,7 @@ from openoutcry.gym.action_schemes import action_scheme
 from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
 from openoutcry.gym.episode_markets import Draw, episode_markets
 from openoutcry.gym.episodes import Episodes
-from openoutcry.gym.lane_actions import lane_seeds, readable, with_holds
+from openoutcry.gym.lane_actions import joined_holds, readable, with_holds
 from openoutcry.gym.lane_views import LaneViews
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market
 from openoutcry.gym.observed_columns import observed_columns
@@ -27,7 +27,15 @@ from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
 from openoutcry.gym.spaces import observation_of, observation_space, space_of
 from openoutcry.gym.step_info import LaneInfos, copied_observations
-from openoutcry.gym.sub_environments import batch_settings, changed_lanes, lane_terms, mode_of, reset_mask
+from openoutcry.gym.sub_environments import (
+    batch_settings,
+    changed_lanes,
+    lane_seeds,
+    lane_terms,
+    mode_of,
+    reset_mask,
+    started_streams,
+)
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 
 Observation: TypeAlias = Any
@@ -251,7 +259,8 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
         seeds = lane_seeds(seed, is_reset, is_seeded=self._is_seeded)
         # Draws and the batch first: whatever raises changes nothing.
-        next_draws, later_draws = self._drawn_markets(is_reset, seeds, 0), self._drawn_markets(is_reset, seeds, 1)
+        streams = started_streams(self._core.streams, seeds) if self._markets.function else []
+        next_draws, later_draws = (self._markets.of_lanes(is_reset, streams, ahead) for ahead in (0, 1))
         if changes.keys() - {"reset_mask"}:
             known = (self.costs, self.limits, self.__dict__["_episodes"])
             changed = changed_lanes(changes, known, mask)
@@ -297,7 +306,8 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
                 invalid; the state is that after the step.
         """
         if self._scheme is not None:
-            actions, hold = self._targets(self._scheme, actions, hold)
+            actions, held = self._scheme.read(actions, self.num_envs)
+            hold = joined_holds(held, hold, actions.shape)
         try:
             if out is None and not self._copies:
                 buffers = self._buffer_sets[self._next_set]
@@ -373,7 +383,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         if self._navs is not None:
             self._navs.add(self._core.nav, started)
         if signals & 3 and self._markets.function is not None:
-            self._core.set_next_markets(self._drawn_markets(started, None, 0))
+            self._core.set_next_markets(self._markets.of_lanes(started, self._core.streams, 0))
         if self._infos.has_entries:
             info |= self._infos.after_step(started, self._invalid)
         if signals & 2:
