@@ -150,24 +150,41 @@ impl<'a> AsOf<'a> {
 
     /// Writes the last `n` closes of a symbol, the k-th at `place(k)`.
     fn write_history(&self, symbol: usize, n: usize, history: &mut [f64], place: impl Fn(usize) -> usize) {
+        // One division per split, as for the mark of a position: the last close shown is the mark, bit for bit.
+        let rule = |close: f64, split: f64| close / split;
+        self.column_history((symbol, n), |bar| self.dataset.tables.close.get(bar, symbol), rule, (history, place));
+    }
+
+    /// Writes the last `n` values of a column of a symbol, the k-th at `place(k)`.
+    ///
+    /// A bar without a value repeats the value before it. `rebased` returns a value before a split, after it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `n` is larger than [`AsOf::history_len`] allows, or `history` is too short.
+    pub fn column_history(
+        &self,
+        (symbol, n): (usize, usize),
+        value: impl Fn(usize) -> f64,
+        rebased: impl Fn(f64, f64) -> f64,
+        (history, place): (&mut [f64], impl Fn(usize) -> usize),
+    ) {
         if n == 0 {
             return;
         }
         let first = self.bar + 1 - n;
-        // A window that begins inside a halt shows the close before it.
-        let is_close = |bar: &usize| self.dataset.tables.close.get(*bar, symbol).is_finite();
-        let start = (0..=first).rev().find(is_close).unwrap_or(first);
-        let mut last = f64::NAN;
+        // A window that begins inside a halt shows the value before it.
+        let start = (0..=first).rev().find(|bar| value(*bar).is_finite()).unwrap_or(first);
+        let mut last = 0.0;
         for bar in start..=self.bar {
             let split = self.dataset.split(bar, symbol);
-            let shown = bar.saturating_sub(first).min(n);
             if split != 1.0 && bar > start {
-                // One division per split, as for the mark of a position: the last close shown is the mark, bit for bit.
-                (0..shown).for_each(|back| history[place(back)] /= split);
-                last /= split;
+                for back in 0..bar.saturating_sub(first).min(n) {
+                    history[place(back)] = rebased(history[place(back)], split);
+                }
+                last = rebased(last, split);
             }
-            let close = self.dataset.tables.close.get(bar, symbol);
-            last = if close.is_finite() { close } else { last };
+            last = if value(bar).is_finite() { value(bar) } else { last };
             if bar >= first {
                 history[place(bar - first)] = last;
             }

@@ -13,6 +13,17 @@ enum Basis {
     None,
 }
 
+impl Basis {
+    /// Returns a value before a split, on the share basis after it.
+    fn after(self, value: f64, split: f64) -> f64 {
+        match self {
+            Self::Price => value / split,
+            Self::Shares => value * split,
+            Self::None => value,
+        }
+    }
+}
+
 /// A column with a value per bar and symbol, as windows show it.
 #[derive(Debug)]
 pub(crate) struct HistoryColumn {
@@ -52,60 +63,9 @@ impl HistoryColumn {
             for back in 0..lookback - shown {
                 rows[(back * n_symbols + symbol) * stride] = 0.0;
             }
-            if shown > 0 {
-                let place = |k: usize| ((lookback - shown + k) * n_symbols + symbol) * stride;
-                self.write_symbol(data, (symbol, bar), shown, |k, value| match value {
-                    Step::Set(value) => rows[place(k)] = value,
-                    Step::Scale(split) => (0..k).for_each(|back| rows[place(back)] *= split),
-                    Step::Divide(split) => (0..k).for_each(|back| rows[place(back)] /= split),
-                });
-            }
+            let place = |k: usize| ((lookback - shown + k) * n_symbols + symbol) * stride;
+            let value = |at: usize| self.values[at * n_symbols + symbol];
+            as_of.column_history((symbol, shown), value, |value, split| self.basis.after(value, split), (rows, place));
         }
     }
-
-    /// Passes the last `n` values of a symbol, oldest first, and splits.
-    fn write_symbol(
-        &self,
-        data: &Dataset,
-        (symbol, bar): (usize, usize),
-        n: usize,
-        mut write: impl FnMut(usize, Step),
-    ) {
-        let (n_symbols, first) = (data.n_symbols(), bar + 1 - n);
-        let value = |at: usize| self.values[at * n_symbols + symbol];
-        // A window that begins without a value shows the one before it.
-        let start = (0..=first).rev().find(|at| value(*at).is_finite()).unwrap_or(first);
-        let mut last = 0.0;
-        for at in start..=bar {
-            let split = data.as_of(at).split(symbol);
-            if split != 1.0 && at > start {
-                let shown = at.saturating_sub(first).min(n);
-                match self.basis {
-                    Basis::Price => {
-                        write(shown, Step::Divide(split));
-                        last /= split;
-                    }
-                    Basis::Shares => {
-                        write(shown, Step::Scale(split));
-                        last *= split;
-                    }
-                    Basis::None => {}
-                }
-            }
-            last = if value(at).is_finite() { value(at) } else { last };
-            if at >= first {
-                write(at - first, Step::Set(last));
-            }
-        }
-    }
-}
-
-/// A change of the values written so far.
-enum Step {
-    /// The value of the next bar.
-    Set(f64),
-    /// The values so far, times this.
-    Scale(f64),
-    /// The values so far, divided by this.
-    Divide(f64),
 }
