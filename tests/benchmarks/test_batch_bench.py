@@ -14,8 +14,11 @@ pytestmark = pytest.mark.once
 N, S = 24, 3
 
 
-def environments() -> tuple[OpenOutcryVectorEnv, bench.NumpyEnv, bench.Actions]:
+def environments(n_columns: int = 0) -> tuple[OpenOutcryVectorEnv, bench.NumpyEnv, bench.Actions]:
     dataset, close = bench._market(S)
+    columns = np.random.default_rng(2).normal(size=(bench.N_BARS, S, n_columns)).astype(np.float32)
+    if n_columns:
+        dataset = bench._with_columns(dataset, columns)
     costs, limits = bench.FEATURES["fee + slippage"]
     env = OpenOutcryVectorEnv(
         N,
@@ -29,22 +32,24 @@ def environments() -> tuple[OpenOutcryVectorEnv, bench.NumpyEnv, bench.Actions]:
         limits=limits,
     )
     env.reset(seed=3)
-    peer = bench.NumpyEnv(close, N)
+    peer = bench.NumpyEnv(close, N, columns.swapaxes(1, 2).reshape(bench.N_BARS, -1))
     peer.bar = env._core.bars.copy()
     return env, peer, np.random.default_rng(5).dirichlet(np.ones(S + 1), N)[:, :S].astype(np.float32)
 
 
+@pytest.mark.parametrize("n_columns", [0, 8])
 @pytest.mark.parametrize("gathers", [True, False])
-def test_the_baseline_has_the_observations_and_rewards_of_the_vector_environment(gathers: bool) -> None:
-    env, peer, actions = environments()
+def test_the_baseline_has_the_observations_and_rewards_of_the_vector_environment(gathers: bool, n_columns: int) -> None:
+    env, peer, actions = environments(n_columns)
     for k in range(10):
         weights = np.roll(actions, k, axis=0)
         seen, rewards, *_ = env.step(weights)
         shown, logs = peer.step(weights, gathers)
         if not gathers:  # symbol by symbol
-            width = bench.LOOKBACK * S
+            bar_len = S * (1 + n_columns)
+            width = bench.LOOKBACK * bar_len
             shown = shown.copy()
-            shown[:, :width] = shown[:, :width].reshape(N, S, bench.LOOKBACK).swapaxes(1, 2).reshape(N, width)
+            shown[:, :width] = shown[:, :width].reshape(N, bar_len, bench.LOOKBACK).swapaxes(1, 2).reshape(N, width)
         np.testing.assert_allclose(seen, shown, rtol=0, atol=1e-6)
         np.testing.assert_allclose(rewards, logs, rtol=0, atol=1e-6)
 

@@ -38,6 +38,8 @@ FEATURES = {
     "every cost and limit": (EVERY, Limits(max_participation=0.5, maintenance_margin=0.1)),
     "and jitter": (JITTER, Limits(max_participation=0.5, maintenance_margin=0.1)),
 }
+# Observed columns per symbol of the rows with features, in batches of these sizes.
+N_COLUMNS, OBSERVED, COLUMN_SIZES = 8, "8 observed features", ((4, 1), (4, 64), (4, 1024))
 # Goals for the ratio to numpy, `copies` and `reused`, by features, symbols and lanes.
 GOALS: dict[tuple[str, int, int], tuple[float, float]] = {
     ("fee + slippage", 4, 1): (18.0, 40.0),
@@ -55,6 +57,8 @@ GOALS: dict[tuple[str, int, int], tuple[float, float]] = {
     ("every cost and limit", 100, 1024): (1.4, 2.2),
     ("every cost and limit", 100, 16384): (1.1, 2.0),
 }
+# As far ahead as without features.
+GOALS |= {(OBSERVED, n, lanes): GOALS["fee + slippage", n, lanes] for n, lanes in COLUMN_SIZES}
 
 
 @dataclass(frozen=True)
@@ -94,15 +98,19 @@ class NumpyEnv:
     those, or as complete windows per symbol; which is faster depends on the size.
     """
 
-    def __init__(self, close: npt.NDArray[np.float64], num_envs: int) -> None:
-        """Create `num_envs` accounts over one table of closes."""
+    def __init__(self, close: npt.NDArray[np.float64], num_envs: int, columns: Actions | None = None) -> None:
+        """Create `num_envs` accounts over one table of closes.
+
+        `columns` are further numbers of an observation, shape `(n_bars, n_columns)`.
+        """
         n_bars, self.n_symbols = close.shape
         returns = np.vstack([np.zeros((1, self.n_symbols)), np.diff(np.log(close), axis=0)])
-        self.returns = returns.astype(np.float32)
+        shown = returns if columns is None else np.hstack([returns, columns])
+        self.rows = shown.astype(np.float32)
         self.relatives = np.exp(returns).astype(np.float32)
-        self.windows = sliding_window_view(self.returns, LOOKBACK, axis=0)
+        self.windows = sliding_window_view(self.rows, LOOKBACK, axis=0)
         self.random, self.n_bars = np.random.default_rng(0), n_bars
-        width = LOOKBACK * self.n_symbols
+        width = LOOKBACK * self.rows.shape[1]
         self.observation = np.empty((num_envs, width + self.n_symbols + 1), np.float32)
         self.back = np.arange(-LOOKBACK + 1, 1)
         self.bar = np.zeros(num_envs, np.int64)
@@ -139,9 +147,9 @@ class NumpyEnv:
         done = self.left == 0
         if done.any():
             self.start(done)
-        width, n = LOOKBACK * self.n_symbols, len(actions)
+        width, n = LOOKBACK * self.rows.shape[1], len(actions)
         if gathers:
-            self.observation[:, :width] = self.returns[self.bar[:, None] + self.back].reshape(n, -1)
+            self.observation[:, :width] = self.rows[self.bar[:, None] + self.back].reshape(n, -1)
         else:
             self.observation[:, :width] = self.windows[self.bar - LOOKBACK + 1].reshape(n, -1)
         self.observation[:, width:-1] = self.weights
@@ -201,10 +209,14 @@ def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ..
     cells = []
     store = _store_bandwidth()
     for n_symbols, num_envs in SIZES:
-        dataset, close = _market(n_symbols)
+        plain, close = _market(n_symbols)
+        columns = np.random.default_rng(3).normal(size=(N_BARS, n_symbols, N_COLUMNS)).astype(np.float32)
         random = np.random.default_rng(1)
         actions = random.dirichlet(np.ones(n_symbols + 1), num_envs)[:, :n_symbols].astype(np.float32)
-        for features, (costs, limits) in FEATURES.items():
+        observed = {OBSERVED: FEATURES["fee + slippage"]} if (n_symbols, num_envs) in COLUMN_SIZES else {}
+        for features, (costs, limits) in {**FEATURES, **observed}.items():
+            shown = columns if features in observed else None
+            dataset = plain if shown is None else _with_columns(plain, shown)
             ways = [(way, 1) for way in WAYS]
             # Smaller batches use one thread in any case.
             shared = num_envs * n_symbols >= 2 * 4096 and features == "fee + slippage"
@@ -214,7 +226,7 @@ def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ..
             clocks = [time.process_time if n == 1 else time.perf_counter for _, n in ways]
             timed = zip(variants, clocks, strict=True)
             mine = [Pace(step, num_envs, clock, cycle) for (step, _, cycle), clock in timed]
-            measured = rates(*_peers(close, actions), *mine)
+            measured = rates(*_peers(close, actions, shown), *mine)
             peer = max(measured[:2])
             goals = dict(zip(("copies", "reused"), GOALS.get((features, n_symbols, num_envs), ()), strict=False))
             for (way, n), (_, width, _), here in zip(ways, variants, measured[2:], strict=True):
@@ -234,14 +246,21 @@ def _market(n_symbols: int) -> tuple[Dataset, npt.NDArray[np.float64]]:
     return Dataset.from_arrays(dates, symbols, close, volume=volume), close
 
 
-def _peers(close: npt.NDArray[np.float64], actions: Actions) -> list[Pace]:
+def _with_columns(dataset: Dataset, columns: Actions) -> Dataset:
+    """Return a market with features, `(n_bars, n_symbols, n_features)`."""
+    return dataset.with_features({f"f{k}": columns[:, :, k].astype(np.float64) for k in range(columns.shape[2])})
+
+
+def _peers(close: npt.NDArray[np.float64], actions: Actions, columns: Actions | None) -> list[Pace]:
     """Return the numpy environment in its two variants."""
 
     def steps(env: NumpyEnv, gathers: bool, k: int) -> None:
         for _ in range(k):
             env.step(actions, gathers)
 
-    return [Pace(partial(steps, NumpyEnv(close, len(actions)), way), len(actions)) for way in (True, False)]
+    # Feature by feature, as a row of the vector environment.
+    table = None if columns is None else columns.swapaxes(1, 2).reshape(len(close), -1)
+    return [Pace(partial(steps, NumpyEnv(close, len(actions), table), way), len(actions)) for way in (True, False)]
 
 
 def _variant(
@@ -268,7 +287,8 @@ def _variant(
     # In large batches the ends of episodes take at most a twentieth of a step, so they are not spread.
     if actions.size <= 1 << 17:
         _stagger(env, actions)
-    width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
+    bar_len = dataset.n_symbols * (1 + len(dataset.features))
+    width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * bar_len)
     out = np.empty((len(actions), width), np.float32) if way == "out" else None
 
     # The last results stay referenced until the next step, as in a learner, also between rounds: otherwise the
@@ -286,7 +306,7 @@ def _variant(
         return steps, width, 1
     # Sliding windows: a step writes the new bars and the account, and the complete window once per cycle.
     cycle = LOOKBACK // 2 + 1
-    fewer = (LOOKBACK - 2) * dataset.n_symbols * (cycle - 1) // cycle
+    fewer = (LOOKBACK - 2) * bar_len * (cycle - 1) // cycle
     return steps, width - fewer, 2 * cycle
 
 
