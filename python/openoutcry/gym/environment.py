@@ -172,7 +172,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     def _prepare(self, settings: _Settings) -> None:
         """Create the native environment and the spaces."""
         markets, (_, limits, episodes) = self._markets, settings
-        self.__dict__ |= {"datasets": markets.datasets, "reward_scheme": self._reward.name}
+        self._datasets, self._reward_scheme = markets.datasets, self._reward.name
         self._adopt(markets.datasets[0], settings, self._checked(markets.datasets[0], settings))
         self._is_ready = not (episodes.is_random or markets.changes)
         self._navs: list[float] = []
@@ -204,7 +204,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
 
     def _adopt(self, market: Dataset, settings: _Settings, natives: dict[int, _Native]) -> None:
         """Use a market and settings, whose native environments are kept by market."""
-        self.__dict__ |= {"dataset": market, **dict(zip(("costs", "limits", "_windows"), settings, strict=True))}
+        self._dataset, (self._costs, self._limits, self._windows) = market, settings
         self._natives, (self._core, self._stream) = natives, natives[id(market)]
 
     def reset(
@@ -228,7 +228,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
             place = (secrets.randbits(64) if seed is None else seed_of(seed), 0)
         changes = checked_options(options)
         market, natives = self.datasets[self._markets.of_episode(*place)], self._natives
-        settings: _Settings = (self.costs, self.limits, self.__dict__["_windows"])
+        settings: _Settings = (self.costs, self.limits, self._windows)
         if changes:
             terms = (changes.get(name, old) for name, old in zip(TERMS, settings[:2], strict=True))
             settings = (*costs_and_limits(*terms), changed_episodes(settings[2], changes))
@@ -347,7 +347,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__ |= saved
         state, place = self.__dict__.pop("_saved")
-        settings = (self.costs, self.limits, saved["_windows"])
+        settings = (self.costs, self.limits, self._windows)
         self._adopt(self.dataset, settings, {id(self.dataset): self._native(self.dataset, settings)})
         self._stream.place = place
         self._core.begin(*state.window)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,18 +15,25 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import ActionScheme
-from openoutcry.gym.buffers import allocate_buffers
+from openoutcry.gym.buffers import RotatingSet, allocate_buffers
 from openoutcry.gym.episode_markets import EpisodeMarkets
 from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
 from openoutcry.gym.settings import KnownArguments, Setting
 from openoutcry.gym.spaces import observation_space
+from openoutcry.gym.step_info import LaneInfos
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class LaneViews(KnownArguments):
     """Accounts and markets of the lanes of a batch."""
+
+    # What a step reads, and what is created again: Python stores at most 30 other attributes in their fastest form.
+    __slots__ = (
+        "_core", "_created", "_final", "_has_extras", "_infos", "_invalid", "_last", "_rotating", "_scheme", "_step",
+        "_step_new",
+    )  # fmt: skip
 
     datasets = Setting[tuple[Dataset, ...]]("create another environment")
     num_envs: int
@@ -36,12 +43,23 @@ class LaneViews(KnownArguments):
     single_observation_space: spaces.Space[Any]
     autoreset_mode: AutoresetMode
     _core: native.Batch
+    # Spaces and windows, created on first access: the bounds of a large batch take more memory than its observations.
+    _created: dict[str, Any]
+    _final: Any
+    _has_extras: bool
+    _infos: LaneInfos
+    _invalid: _Flags | None
     _kind: str
+    _last: native.Buffers | None
     _markets: EpisodeMarkets
     _navs: NavHistory | None
     _observed: ObservedColumns
+    # None for new arrays each step.
+    _rotating: RotatingSet | None
     _scheme: ActionScheme | None
     _shown: int
+    _step: Callable[..., int]
+    _step_new: Callable[..., Any]
 
     @property
     def dataset(self) -> Dataset:
@@ -78,8 +96,12 @@ class LaneViews(KnownArguments):
         """Whether the episode of a lane is over, shape `(num_envs,)`."""
         return self._core.done
 
-    @cached_property
-    def _histories(self) -> Any:
+    def _once(self, name: str, create: Callable[[], Any]) -> Any:
+        if name not in self._created:
+            self._created[name] = create()
+        return self._created[name]
+
+    def _windows(self) -> Any:
         bars = self._core.market_bars(0)
         padded = np.concatenate([np.zeros((self._shown - 1, bars.shape[1]), dtype=np.float32), bars])
         return np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0).transpose(0, 2, 1)
@@ -93,18 +115,21 @@ class LaneViews(KnownArguments):
         if len(self.datasets) > 1:
             message = "`histories` needs one dataset, as a cursor indexes one dataset"
             raise refusal("argument_invalid", f"{message}; received {len(self.datasets)} datasets")
-        return np.asarray(self._histories[cursors])
+        return np.asarray(self._once("windows", self._windows)[cursors])
 
-    @cached_property
+    @property
     def action_space(self) -> spaces.Space[Any]:
         """Space of the actions of all lanes."""
-        # Created on first access: the bounds of a large batch take more memory than its observations.
-        return batch_space(self.single_action_space, self.num_envs)
+        space: spaces.Space[Any]
+        space = self._once("actions", lambda: batch_space(self.single_action_space, self.num_envs))
+        return space
 
-    @cached_property
+    @property
     def observation_space(self) -> spaces.Space[Any]:
         """Space of the observations of all lanes."""
-        return batch_space(self.single_observation_space, self.num_envs)
+        space: spaces.Space[Any]
+        space = self._once("observations", lambda: batch_space(self.single_observation_space, self.num_envs))
+        return space
 
     def render(self) -> LaneFrames | None:
         """Return one frame per lane, `render_lane` first, each drawn when accessed."""
