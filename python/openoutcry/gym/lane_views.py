@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from gymnasium import logger, spaces
+from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
@@ -19,9 +20,10 @@ from openoutcry.gym.buffers import RotatingSet, allocate_buffers
 from openoutcry.gym.episode_markets import EpisodeMarkets
 from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
-from openoutcry.gym.settings import KnownArguments, Setting
+from openoutcry.gym.settings import KnownArguments, Setting, option_hint
 from openoutcry.gym.spaces import observation_space
 from openoutcry.gym.step_info import LaneInfos
+from openoutcry.openoutcry_py import CostModel, Limits
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
@@ -35,7 +37,11 @@ class LaneViews(KnownArguments):
         "_step_new",
     )  # fmt: skip
 
-    datasets = Setting[tuple[Dataset, ...]]("create another environment")
+    datasets = Setting[tuple[Dataset, ...]](option_hint("dataset"))
+    costs = Setting[tuple[CostModel, ...]](option_hint("costs"))
+    limits = Setting[tuple[Limits, ...]](option_hint("limits"))
+    reward_scheme = Setting[str]("create another environment with `reward`")
+    closed: bool
     num_envs: int
     render_mode: str | None
     render_lane: int
@@ -155,6 +161,16 @@ class LaneViews(KnownArguments):
         if self._scheme is None:
             raise refusal("argument_invalid", "`action_masks` needs discrete actions; received weights")
         return self._scheme.masks(self._core.tradable)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Make further steps raise `ClosedEnvironmentError`."""
+        self._step = self._step_new = self._refuse
+
+    def _refuse(self, *_: Any) -> Any:
+        if self.closed:
+            raise ClosedEnvironmentError("the environment has been closed")
+        message = "a step needs a running episode; received a step before the first `reset`"
+        raise refusal("episode_over", message)
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))

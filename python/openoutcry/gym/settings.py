@@ -8,16 +8,17 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any, Generic, TypeVar, overload
 
-from openoutcry.arguments import type_of
+from openoutcry.arguments import costs_and_limits, type_of
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import RANDOM, Episodes
+from openoutcry.openoutcry_py import CostModel, Limits
 
 T = TypeVar("T")
 
 TERMS = ("costs", "limits")
 WINDOWS = ("window", "within", "episode_bars")
 MARKET = ("n_symbols", "n_days", "dataset", "datasets")
-OPTIONS = (*TERMS, *WINDOWS)
+OPTIONS = (*TERMS, *WINDOWS, "dataset")
 """Options of `reset`; they hold from that reset on."""
 
 # Gymnasium passes options through all wrappers, and Minari's `DataCollector` reads this one.
@@ -28,7 +29,6 @@ _FIXED = (
     "levels", "no_trade_band", "info", "on_invalid", "datasets",
 )  # fmt: skip
 _HINTS = {
-    "dataset": "; hint: create another environment, or one with `datasets`, which draws a market per episode",
     "max_weight": "; hint: options={'limits': Limits(max_weight=...)}",
     "allow_short": "; hint: options={'limits': Limits(allow_short=...)}",
 }
@@ -122,6 +122,14 @@ def checked_options(options: Any, known: Sequence[str] = OPTIONS) -> dict[str, A
     return {name: options[name] for name in options if name in known}
 
 
+def changed_settings(
+    settings: tuple[CostModel, Limits, Episodes], options: Mapping[str, Any]
+) -> tuple[CostModel, Limits, Episodes]:
+    """Return costs, limits and windows after the options of a `reset`."""
+    costs, limits = (options.get(name, old) for name, old in zip(TERMS, settings[:2], strict=True))
+    return (*costs_and_limits(costs, limits), changed_episodes(settings[2], options))
+
+
 def changed_episodes(episodes: Episodes, options: Mapping[str, Any]) -> Episodes:
     """Return the episodes after the window options of a `reset`."""
     changes = {name: options[name] for name in WINDOWS if name in options}
@@ -140,6 +148,7 @@ __all__ = [
     "WINDOWS",
     "Setting",
     "changed_episodes",
+    "changed_settings",
     "checked_options",
     "one_of",
     "option_hint",

@@ -13,18 +13,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, lookback_of, seed_of
 from openoutcry.data.window import Edge, Window
-from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import action_scheme
 from openoutcry.gym.buffers import allocate_buffers, allocate_rotating_sets
-from openoutcry.gym.episode_markets import Draw, episode_markets
+from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, episode_markets
 from openoutcry.gym.episodes import Episodes
 from openoutcry.gym.lane_actions import joined_holds, readable, with_holds
 from openoutcry.gym.lane_views import LaneViews
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market
 from openoutcry.gym.observed_columns import observed_columns
 from openoutcry.gym.rendering import MODES, NavHistory, render_mode_of
+from openoutcry.gym.replaced_markets import replaced_markets
 from openoutcry.gym.rewards import Reward, reward_scheme
-from openoutcry.gym.settings import ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
+from openoutcry.gym.settings import ON_INVALID, OPTIONS, checked_options, one_of
 from openoutcry.gym.spaces import observation_of, observation_space, space_of
 from openoutcry.gym.step_info import LaneInfos, copied_observations
 from openoutcry.gym.sub_environments import (
@@ -109,9 +109,6 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         "render_fps": 12,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
-    costs = Setting[tuple[CostModel, ...]](option_hint("costs"))
-    limits = Setting[tuple[Limits, ...]](option_hint("limits"))
-    reward_scheme = Setting[str]("create another environment with `reward`")
     # Lanes times symbols per thread: stepping fewer takes less time than waking a thread.
     _cells_a_thread = 4096
 
@@ -195,12 +192,19 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         self.single_observation_space = observation_space(self._kind, *shape, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded, self._navs = False, cast("NavHistory | None", None)
-        self._adopt(self._batch(*changeable), *changeable)
+        self._adopt(self._batch(self._markets, *changeable), *changeable)
 
-    def _batch(self, costs: Sequence[CostModel], limits: Sequence[Limits], episodes: Episodes) -> native.Batch:
-        windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
-        lanes = [(i % len(self.datasets), costs[i], limits[i]) for i in range(self.num_envs)]
-        return native.Batch([each._core for each in self.datasets], lanes, self._settings | {"windows": windows}, 0)
+    def _batch(
+        self,
+        markets: EpisodeMarkets,
+        costs: Sequence[CostModel],
+        limits: Sequence[Limits],
+        episodes: Episodes,
+    ) -> native.Batch:
+        datasets = markets.datasets
+        windows = [episodes.on(dataset, self._shown) for dataset in datasets]
+        lanes = [(i % len(datasets), costs[i], limits[i]) for i in range(self.num_envs)]
+        return native.Batch([each._core for each in datasets], lanes, self._settings | {"windows": windows}, 0)
 
     def _adopt(
         self, core: native.Batch, costs: tuple[CostModel, ...], limits: tuple[Limits, ...], episodes: Episodes
@@ -248,18 +252,22 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         mask = reset_mask(changes, self.num_envs, is_seeded=self._is_seeded)
         is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
         seeds = lane_seeds(seed, is_reset, is_seeded=self._is_seeded)
-        # Draws and the batch first: whatever raises changes nothing.
-        streams = started_streams(self._core.streams, seeds) if self._markets.function else []
-        next_draws, later_draws = (self._markets.of_lanes(is_reset, streams, ahead) for ahead in (0, 1))
+        # Markets, draws and the batch first: whatever raises changes nothing.
+        seed_of_market = self._settings["seed"]
+        markets = replaced_markets(
+            self._markets, changes, seed_of_market, self._observed, self._arguments, self.num_envs
+        )
+        streams = started_streams(self._core.streams, seeds)
+        next_draws, later_draws = (markets.of_lanes(is_reset, streams, ahead) for ahead in (0, 1))
         if changes.keys() - {"reset_mask"}:
-            known = (self.costs, self.limits, self._episodes)
-            changed = changed_lanes(changes, known, mask)
-            core = self._batch(*changed)
-            core.restore(self._core.save())
+            changed = changed_lanes(changes, (self.costs, self.limits, self._episodes), mask)
+            core = self._batch(markets, *changed)
+            if markets is self._markets:
+                core.restore(self._core.save())
+            self._markets, self._datasets = markets, markets.datasets
             self._adopt(core, *changed)
         super().reset(seed=None if seed is None or seeds is None else seeds[0])
-        if seeds is not None:
-            self._core.seed_lanes(seeds)
+        self._core.set_streams(streams)
         self._core.set_next_markets(next_draws)
         self._core.reset(None, mask)
         self._core.set_next_markets(later_draws)
@@ -339,10 +347,6 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         finally:
             self._invalid, self._scheme = None, scheme
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Make further steps raise `ClosedEnvironmentError`."""
-        self._step = self._step_new = self._refuse
-
     def __getstate__(self) -> dict[str, Any]:
         # Without the slots, which a restored environment fills again.
         return self.__dict__ | {"_saved": (self._core.save(), self._scheme)}
@@ -352,17 +356,11 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         for name in saved.keys() - {"_saved"}:
             setattr(self, name, saved[name])
         settings = (self.costs, self.limits, self._episodes)
-        core = self._batch(*settings)
+        core = self._batch(self._markets, *settings)
         core.restore(lanes)
         self._adopt(core, *settings)
         if self.closed:
             self.close_extras()
-
-    def _refuse(self, *_: Any) -> Any:
-        if self.closed:
-            raise ClosedEnvironmentError("the environment has been closed")
-        message = "a step needs a running episode; received a step before the first `reset`"
-        raise refusal("episode_over", message)
 
     def _fill_info(self, info: dict[str, Any], flags: tuple[_Flags, _Flags, _Flags], signals: int) -> None:
         """Add the entries of a step to `info`.
