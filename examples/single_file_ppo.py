@@ -32,6 +32,7 @@ EDGES = {"momentum": 0.3, "martingale": 0.0}  # the share of a return that conti
 N_LANES, N_TEST, N_DAYS, LOOKBACK, BARS_PER_YEAR = 256, 64, 1261, 5, 252.0
 SPEC = ScenarioSpec("martingale", n_symbols=1, n_days=N_DAYS)
 FEE_BPS = 1.0  # the only cost; every setting is stated, so that a later default changes nothing
+SCALE = torch.tensor([50.0] * LOOKBACK + [1.0, 1.0])  # daily returns are of order 0.01, weight and cash of order 1
 NO_COSTS = {"slippage_bps": 0.0, "slippage_jitter": 0.0, "impact_bps": 0.0, "financing_bps": 0.0, "cash_bps": 0.0}
 NO_COSTS |= {"borrow_bps": 0.0, "capital": 1_000_000.0}
 
@@ -100,10 +101,6 @@ class Agent(nn.Module):
 
     def __init__(self, width: int, std: float) -> None:
         super().__init__()
-        # Daily returns are of order 0.01, weight and cash of order 1.
-        scale = torch.ones(width)
-        scale[:LOOKBACK] = 50.0
-        self.register_buffer("scale", scale)
         self.mean, self.critic = self.layers(width, 0.01), self.layers(width, 1.0)  # the first mean weights are small
         self.log_std = nn.Parameter(torch.full((1,), float(np.log(std))))
 
@@ -116,15 +113,15 @@ class Agent(nn.Module):
         return found
 
     def policy(self, seen: Tensor) -> torch.distributions.Normal:
-        return torch.distributions.Normal(self.mean(seen * self.scale), self.log_std.exp())
+        return torch.distributions.Normal(self.mean(seen * SCALE), self.log_std.exp())
 
     def value(self, seen: Tensor) -> Tensor:
-        return self.critic(seen * self.scale)[..., 0]
+        return self.critic(seen * SCALE)[..., 0]
 
     @torch.no_grad()
     def decide(self, seen: Array) -> Array:
         """Return the mean weights, without noise."""
-        return self.mean(torch.from_numpy(seen) * self.scale).clamp(-1.0, 1.0).numpy()
+        return self.mean(torch.from_numpy(seen) * SCALE).clamp(-1.0, 1.0).numpy()
 
 
 class Rollout:
