@@ -149,7 +149,7 @@ def loss_of(batch: tuple[Tensor, ...], values: Values, slow: Values, gamma: floa
     """Return the loss of the values of the levels taken; ruin has no next value."""
     seen, levels, rewards, terminated, after = batch
     with torch.no_grad():
-        # The network chooses the next level and the target network values it, so that no noise is chosen for its size.
+        # Double DQN: the network chooses the next level, the target network values it, so that noise is not maximised.
         best = values(after).argmax(dim=1, keepdim=True)
         later = slow(after).gather(1, best)[:, 0]
     target = rewards + gamma * torch.where(terminated, 0.0, later)
