@@ -111,7 +111,7 @@ def test_the_list_of_trades_is_filtered_and_paged(visit: Callable[..., Any]) -> 
     assert [row[3] for row in listed(page)] == [trade[3] for trade in trades[25:50]]
     page.get_by_label("Symbol").select_option("USD")
     page.get_by_label("Outcome").select_option("winners")
-    won = [trade for trade in trades if trade[0] == "USD" and trade[7] > 0.0]  # type: ignore[operator]
+    won = [trade for trade in trades if trade[0] == "USD" and trade[8] > 0.0]  # type: ignore[operator]
     assert [row[:4] for row in listed(page)] == [list(trade[:4]) for trade in won[:25]]
     assert summary.inner_text().startswith(f"{len(won)} of {len(trades)} listed trades, 100.0% won")
     page.get_by_label("Side").select_option("short")

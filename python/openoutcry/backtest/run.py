@@ -20,6 +20,7 @@ from openoutcry.backtest.fill_columns import fill_columns
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.columns import all_frozen, frozen, periods_text
 from openoutcry.data.dataset import Dataset
@@ -78,7 +79,8 @@ def run_backtest(
     settings = settings_of(dataset, window, (costs, limits), seed, maker.lookback, fill_key)
     name = checked_text("name", name or maker.name)
     done = _executed(dataset, maker.input_over(dataset, settings["window"]), settings, name, capture)
-    done._strategy = definition_of(maker.agent)
+    done._strategy, done._candidate = definition_of(maker.agent), maker.candidate
+    done._is_table = is_weights(agent_or_weights)
     return done
 
 
@@ -147,6 +149,8 @@ class Run:
         self._settings = settings
         self._record = record
         self._strategy: Mapping[str, Any] | None = None
+        self._candidate: CandidateFile | None = None
+        self._is_table = False
         self.dataset = dataset
         self.name = name
 

@@ -149,6 +149,7 @@ def run(
         with opening as opened, _record_file((record, report), chosen.name, trials, force) as captured:
             shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
             done = run_backtest(dataset, opened, window, *rules, seed, capture=captured, **shown)
+            done._candidate = chosen.candidate
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder)

@@ -9,7 +9,17 @@ from openoutcry.report.charts.sparklines import interval_axis, interval_mark, in
 from openoutcry.report.pages import verdict_text
 from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
-from openoutcry.report.pages.page_parts import DATA, Detail, figure, heading, labelled_cell, legend, notices_list, scroll, switch
+from openoutcry.report.pages.page_parts import (
+    DATA,
+    Detail,
+    figure,
+    heading,
+    labelled_cell,
+    legend,
+    notices_list,
+    scroll,
+    switch,
+)
 from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
 from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent
 from openoutcry.report.views.run_view import BoardRow, BoardSection, RunView
@@ -137,8 +147,8 @@ def _windows(section: BoardSection) -> str:
         rows.append(f'<tr><th scope="row"{_full(row.agent)}>{breakable(row.agent)}</th>{"".join(cells)}</tr>')
     head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
     table = (
-        '<table class="windows tiles"><caption><span>NAV and return in each window; one scale per column.</span></caption>'
-        f'<thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        '<table class="windows tiles"><caption><span>NAV and return in each window; one scale per column.</span>'
+        f'</caption><thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
     return f"<section>{heading(3, 'Window by window')}{scroll(table, 'Window by window')}</section>"
 

@@ -9,7 +9,14 @@ from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.metric_labels import Footnotes, Metric, show, show_sharpe
 from openoutcry.report.pages.page_parts import heading, labelled_cell, notices_list, provenance_list, scroll
-from openoutcry.report.pages.score_agent_section import agent_fold, least_z, shaded_z, verdict_line, window_heads, window_labels
+from openoutcry.report.pages.score_agent_section import (
+    agent_fold,
+    least_z,
+    shaded_z,
+    verdict_line,
+    window_heads,
+    window_labels,
+)
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, FIELD, SIDE, VERDICTS
 from openoutcry.report.pages.score_luck_section import floor_figure, z_figure
 from openoutcry.report.pages.table_parts import css_text

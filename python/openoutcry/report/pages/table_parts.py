@@ -25,7 +25,8 @@ def written(value: Value, unit: str) -> str:
     """Return a value as text in its unit.
 
     Units are those of `metric_labels.write`, and `rate` (signed percentage with two decimals), `share0` (percentage
-    without decimals), `coefficient` (three decimals), `money` (account currency), `price` and `text`.
+    without decimals), `coefficient` (three decimals), `money` (account currency), `price` (also of a quantity)
+    and `text`.
     """
     if value is None:
         return DASH
