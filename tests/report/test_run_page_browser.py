@@ -85,6 +85,16 @@ def test_a_page_with_trades_needs_no_horizontal_scrolling(visit: Callable[..., A
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE
 
 
+def test_no_table_of_a_phone_page_is_cut_or_scrolls_sideways(visit: Callable[..., Any]) -> None:
+    page = visit(PHONE)
+    wide = """() => [...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth)
+        .map((each) => each.getAttribute("aria-label"))"""
+    assert page.evaluate(wide) == []
+    cells = page.locator('[aria-label="Closed trades"] tbody tr:not([hidden]) td').all()
+    assert len(cells) == 250
+    assert all(each.bounding_box()["x"] + each.bounding_box()["width"] <= PHONE for each in cells[:20])
+
+
 def test_print_shows_every_column_of_the_trades(visit: Callable[..., Any]) -> None:
     page = visit(688)
     page.emulate_media(media="print")

@@ -25,7 +25,7 @@ def written(value: Value, unit: str) -> str:
     """Return a value as text in its unit.
 
     Units are those of `metric_labels.write`, and `rate` (signed percentage with two decimals), `share0` (percentage
-    without decimals), `coefficient` (three decimals), `money` (account currency), `price` (also of a quantity)
+    without decimals), `coefficient` (three decimals), `money` (account currency), `price`, `quantity` (shares)
     and `text`.
     """
     if value is None:
@@ -42,7 +42,15 @@ def written(value: Value, unit: str) -> str:
         return number(value, 3)
     if unit == "price":
         return _price(value)
+    if unit == "quantity":
+        return _quantity(value)
     return write(float(value), unit)
+
+
+def _quantity(value: float) -> str:
+    if abs(value) >= 1e7:
+        return f"{number(value / 1e6, 2)}M"
+    return number(value, 0) if abs(value) >= 1e3 else _price(value)
 
 
 def _price(value: float) -> str:
