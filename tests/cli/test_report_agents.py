@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from candidate_sessions import CODE, MARKET, TUNE, market_file, searched
+from candidate_sessions import MARKET, RISING, TUNE, market_file, searched
 from command_line import typed
 
 import openoutcry as oo
+from openoutcry.backtest.strategies.candidate_fields import DIGEST, digest_of_fields
 
 WINDOW = (70, 160)
 PROGRAM = """import json, sys
@@ -28,8 +29,13 @@ UNSAFE = ("--allow-code-gen", "--unsafe-no-isolation")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a market, candidates, and records of them."""
     made = tmp_path_factory.mktemp("agents")
-    for path in searched(made / "session", TUNE, CODE)[2]:
-        path.rename(made / f"{path.stem.rpartition('-')[2]}.json")
+    (path,) = searched(made / "session", TUNE)[2]
+    path.rename(made / "trend.json")
+    # Research of code takes seconds; the commands read only the file.
+    code = json.loads((made / "trend.json").read_text())
+    code |= {"strategy": "Rising", "params": {"span": 20}, "source": RISING, "isolation": "T2"}
+    del code[DIGEST]
+    (made / "Rising.json").write_text(json.dumps(code | {DIGEST: digest_of_fields(code)}))
     market_file(made / "trending-3.csv")
     oo.run_backtest(MARKET, str(made / "trend.json"), WINDOW, capture=True).record.save(made / "trend-run.json")
     weights = np.full((MARKET.n_bars, 2), np.nan)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from candidate_sessions import CODE, MARKET, TUNE, market_file, searched
+from candidate_sessions import MARKET, TUNE, market_file, searched
 from command_line import typed
 
 import openoutcry as oo
@@ -20,9 +20,8 @@ WINDOW = (60, 200)
 
 
 @pytest.fixture(scope="module")
-def candidates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    paths = searched(tmp_path_factory.mktemp("session"), TUNE, CODE)[2]
-    return {path.stem.rpartition("-")[2]: path for path in paths}
+def candidate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return searched(tmp_path_factory.mktemp("session"), TUNE)[2][0]
 
 
 def origin_of(page: Path) -> dict[str, str]:
@@ -40,11 +39,10 @@ def test_the_number_of_trials_is_explained_by_where_it_comes_from(tmp_path: Path
     assert row[1] == "this run and the earlier trials stated with `--trials`"
 
 
-def test_a_run_states_its_strategy_and_the_candidate_that_it_is_of(candidates: dict[str, Path], tmp_path: Path) -> None:
-    path = candidates["trend"]
-    loaded = load_candidate(path)
+def test_a_run_states_its_strategy_and_the_candidate_that_it_is_of(candidate: Path, tmp_path: Path) -> None:
+    loaded = load_candidate(candidate)
     digest, strategy = loaded.candidate_file.digest, "trend:fast=5,slow=65,side=long"  # type: ignore[union-attr]
-    for agent in (str(path), loaded):
+    for agent in (str(candidate), loaded):
         run = oo.run_backtest(MARKET, agent, WINDOW, capture=True)
         assert run.name == run.record.agent_id == f"{strategy} (candidate {digest[:16]})"
         found = origin_of(Path(run.report(tmp_path / "run.html")))
@@ -66,24 +64,18 @@ def test_a_run_of_a_strategy_or_a_table_of_weights_says_so_and_others_claim_noth
     assert not {"strategy", "candidate", "decisions"} & set(other)
 
 
-def test_a_record_of_a_candidate_states_it_by_the_start_of_its_digest(
-    candidates: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_record_of_a_candidate_states_it_by_the_start_of_its_digest(candidate: Path, tmp_path: Path) -> None:
     market = market_file(tmp_path / "market.csv")
-    for name, more in (("trend", []), ("Rising", ["--allow-code-gen", "--unsafe-no-isolation"])):
-        path = candidates[name]
-        record, page = tmp_path / f"{name}.json", tmp_path / f"{name}.html"
-        files = ["--record", str(record), "--report", str(page)]
-        options = ["--window", "60:200", "--ledger-dir", str(tmp_path / "ledger")]
-        typed("run", "--data", market, "--agent", path, *files, *options, *more)
-        direct = origin_of(page)
-        typed("report", record, "--data", market, "--out", page)
-        found = origin_of(page)
-        assert found["strategy"] == direct["strategy"]
-        assert found["strategy"].startswith(f"{name}:")
-        digest = direct["candidate"][:16]
-        assert digest in found["agent"]
-        assert found["candidate"] == f"{digest}, the start of the digest of its file"
+    record, page = tmp_path / "run.json", tmp_path / "run.html"
+    files = ["--record", record, "--report", page, "--ledger-dir", tmp_path / "ledger"]
+    typed("run", "--data", market, "--agent", candidate, "--window", "60:200", *files)
+    direct = origin_of(page)
+    typed("report", record, "--data", market, "--out", page)
+    found = origin_of(page)
+    assert found["strategy"] == direct["strategy"] == "trend:fast=5,slow=65,side=long"
+    digest = direct["candidate"][:16]
+    assert digest in found["agent"]
+    assert found["candidate"] == f"{digest}, the start of the digest of its file"
 
 
 def test_a_trade_has_its_quantity_on_the_share_basis_of_its_exit_and_its_notional() -> None:
