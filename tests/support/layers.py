@@ -94,8 +94,8 @@ LAYERS = {
         "native untrusted",
     ),
     "report": _layer(
-        "report.comparison report.run_analysis report.run_report report.run_statistics report.run_trace"
-        " report.score_report report.self_verifying report.tables report.tables.*",
+        "report.comparison report.run_analysis report.run_origin report.run_report report.run_statistics"
+        " report.run_trace report.score_report report.self_verifying report.tables report.tables.*",
         f"{BASE} data scenarios agents records backtest scoring pages",
         deferred="pyarrow",
     ),
@@ -243,11 +243,12 @@ DEFERRED = {
     **_deferred("cli.report", "report.*", _COMMAND),
     **_deferred("cli.report_compare", "report.*", _COMMAND),
     **_deferred("cli.compared_tracks", "research.candidate_tracks", _COMMAND),
-    **_deferred("cli.research", "research.*", _COMMAND),
+    **_deferred("cli.research", "report.* research.*", _COMMAND),
     **_deferred("cli.research_output", "research.*", _COMMAND),
     **_deferred("cli.run", "report.*", _COMMAND),
     **_deferred("cli.score", "report.*", _COMMAND),
     **_deferred("cli.selected_agent", "research.*", _COMMAND),
+    **_deferred("cli.table_options", "report.*", _COMMAND),
     **_deferred("cli.version_info", "report.wasm_engine", _COMMAND),
     **_deferred("backtest.run", "report.run_report", "`Run.report` and `Run.plot` draw the run"),
     **_deferred("gym", "gym.evaluation", "evaluations import backtests and reports, which a training does not need"),
@@ -264,6 +265,7 @@ DEFERRED_CYCLES = {
         "openoutcry.backtest.trade_list",
         "openoutcry.backtest.trades",
         "openoutcry.report.run_analysis",
+        "openoutcry.report.run_origin",
         "openoutcry.report.run_report",
         "openoutcry.report.run_statistics",
         "openoutcry.report.run_trace",

@@ -14,6 +14,7 @@ from openoutcry.backtest.replay import Replay, replay
 from openoutcry.backtest.run import Run
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
@@ -76,8 +77,8 @@ def report(
     factors: Path | None = typer.Option(None, help="Regress the run on a file with dates and a column per factor."),
     groups: Path | None = typer.Option(None, help="CSV file with `symbol` and `group`, such as sectors."),
     seed: int = typer.Option(0, help="Seed of the resampled returns."),
-    tables: Path | None = typer.Option(None, help="Also write every table of the report to this folder."),
-    table_format: str = typer.Option("csv", "--format", help="Format of these tables: csv or parquet."),
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
     reading: Reading = NOTHING_STATED,
 ) -> None:
@@ -156,20 +157,6 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
     if self_verifying:
         require_engine()
     checked_output_file(out, "--out")
-
-
-def check_tables(tables: Path | None, table_format: str) -> None:
-    """Check the folder and the format of tables before anything is computed.
-
-    Raises:
-        OpenOutcryError: `argument_invalid`: the folder is a file, or the format is unknown or given alone.
-    """
-    from openoutcry.report.tables.file_tables import check_folder
-
-    if tables is None and table_format != "csv":
-        raise refusal("argument_invalid", f"`--format` must come with `--tables`; received {table_format!r} alone")
-    if tables is not None:
-        check_folder(tables, table_format)
 
 
 def _write_tables(made: Run, tables: Path | None, table_format: str, inputs: AnalysisInputs) -> dict[str, object]:

@@ -12,8 +12,8 @@ import typer
 from openoutcry.cli.compared_tracks import Sources
 from openoutcry.cli.market_options import checked_output_file, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.cli.report import check_tables
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables
 from openoutcry.errors import refusal
 from openoutcry.scoring.track_comparison import MOST
 from openoutcry.untrusted.terminal import echo, echo_json
@@ -56,8 +56,8 @@ def compare(
         None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
     ),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
-    tables: Path | None = typer.Option(None, help="Also write every table of the page to this folder."),
-    table_format: str = typer.Option("csv", "--format", help="Format of these tables: csv or parquet."),
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON."),
     reading: Reading = NOTHING_STATED,
 ) -> None:

@@ -21,10 +21,8 @@ from openoutcry.cli.agent_options import (
     AGENT,
     NO_VALUES,
     AgentValues,
-    exit_on_agent_fault,
     fault_summary,
     runs_agents,
-    show_first_faults,
 )
 from openoutcry.cli.ledger_writes import (
     LEDGER,
@@ -41,17 +39,14 @@ from openoutcry.cli.market_options import (
     is_streamed,
     open_dataset,
     record_writer_for,
-    working_directory_modules,
 )
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.run_table import LEGEND, metrics_table
-from openoutcry.cli.selected_agent import SelectedAgent, select_agent, shared_name_remarks
+from openoutcry.cli.selected_agent import SelectedAgent, opened_agent, select_agent, shared_name_remarks
 from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
-from openoutcry.harness import SupervisedAgent
 from openoutcry.harness.agent_lookup import public_name
-from openoutcry.harness.process_privacy import private_process
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -150,7 +145,7 @@ def run(
             shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
             done = run_backtest(dataset, opened, window, *rules, seed, capture=captured, **shown)
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
-    _write_files(done, (record, report), trials, (source, reading))
+    _write_files(done, chosen, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder)
 
 
@@ -176,7 +171,13 @@ def _record_file(
     return record_writer_for(record, agent, trials) or nullcontext(True)
 
 
-def _write_files(done: Run, files: tuple[Path | None, Path | None], trials: int, market: tuple[str, Reading]) -> None:
+def _write_files(
+    done: Run,
+    chosen: SelectedAgent,
+    files: tuple[Path | None, Path | None],
+    trials: int,
+    market: tuple[str, Reading],
+) -> None:
     (record, report), (source, reading) = files, market
     if record is None and report is None:
         return
@@ -189,6 +190,7 @@ def _write_files(done: Run, files: tuple[Path | None, Path | None], trials: int,
 
     command = f"openoutcry {shlex.join(_public_words(sys.argv[1:]))}"
     origin = Origin(command, record, source, declared.digest or "", tuple(words_of(reading.options)))
+    done._candidate = chosen.candidate
     # The earlier trials, and this one.
     write_run_report(done, report, trials + 1, origin)
 
@@ -224,27 +226,13 @@ def _open_agent(
     chosen: SelectedAgent, symbols: Sequence[str], progress: AbstractContextManager[Callable[[], object]]
 ) -> Iterator[agents.Agent | agents.TextAgent | Strategy]:
     """Yield the agent, which starts or connects for this run."""
-    if not chosen.is_outside:
-        # Only for these: nothing is imported from the working directory for an untrusted agent.
-        with working_directory_modules():
-            agent = chosen.in_process()
-        with progress as count:
-            watched = _WatchedAgent(agent, count)
-            with watched.exit_on_error():
-                yield watched.agent
-        return
-    show = show_first_faults(chosen.options.show)
-
-    def on_fault(fault: object, step: int) -> None:
-        show(f"held: {fault}; in decision {step}")
-
-    with (
-        exit_on_agent_fault(),
-        private_process(),
-        SupervisedAgent(chosen.launcher(symbols), on_fault) as session,
-        progress as count,
-    ):
-        yield _CountedAgent(session, count)
+    with opened_agent(chosen, symbols) as agent, progress as count:
+        if isinstance(agent, agents.TextAgent):
+            yield _CountedAgent(agent, count)
+            return
+        watched = _WatchedAgent(agent, count)
+        with watched.exit_on_error():
+            yield watched.agent
 
 
 class _CountedAgent(agents.TextAgent):

@@ -30,6 +30,7 @@ from openoutcry.scoring.aligned_returns import benchmark_returns, factor_returns
 from openoutcry.scoring.benchmark_comparison import (
     risk_free_of,
     rolling_beta,
+    rolling_sortino,
     rolling_volatility,
     summary_of,
     window_of,
@@ -137,7 +138,7 @@ def analysis_of(
     tables = [year_table(dates, nav, named), month_table(dates, nav, named), period_table(dates, nav)]
     tables += [
         trailing_table(dates, nav, named, periods),
-        risk_table(dates, sides),
+        risk_table(dates, sides, periods, rate),
         drawdown_table(dates, nav, n_drawdowns),
     ]
     notes: dict[str, list[str]] = {"benchmark": _method(run, benchmark, rate)}
@@ -198,7 +199,10 @@ def _with_rolling(analysis: Analysis, run: Run, other: Benchmark | None, rate: F
     if other is not None:
         cash = np.zeros(len(run.returns)) if rate is None else rate
         beta = np.concatenate([[np.nan], rolling_beta(run.returns - cash, other.returns - cash, n_window).beta])
-    return replace(analysis, n_window=n_window, rolling_volatility=volatility, rolling_beta=beta)
+    sortino = np.concatenate([[np.nan], rolling_sortino(run._core.excess, n_window, periods)])
+    return replace(
+        analysis, n_window=n_window, rolling_volatility=volatility, rolling_sortino=sortino, rolling_beta=beta
+    )
 
 
 def group_exposures(run: Run, groups: Any) -> list[GroupExposure]:

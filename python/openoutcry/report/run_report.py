@@ -29,6 +29,7 @@ from openoutcry.report.run_analysis import (
     resolved_benchmark,
     series_view,
 )
+from openoutcry.report.run_origin import origin_of
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
 from openoutcry.report.tables import file_tables
@@ -186,7 +187,7 @@ class Origin:
 def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
     """Return what is needed to repeat a run, and to verify its record if it has one."""
     origin = origin or Origin()
-    entries = [("agent", run.name), *conditions_of(run), *versions(origin.command)]
+    entries = [("agent", run.name), *origin_of(run), *conditions_of(run), *versions(origin.command)]
     if run._record is None:
         return Provenance(entries)
     return Provenance(entries, verify=_replay_command(run, origin), digest=origin.digest or run.record.digest or "")
