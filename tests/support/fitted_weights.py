@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from strategy_sources import deciding
 
@@ -35,26 +37,36 @@ def fitted(market: oo.Dataset, n_weights: int = N_WEIGHTS) -> np.ndarray:
     return np.clip(np.round(4.5 + 2.0 * slope / slope.std()), 0, 9).astype(int)
 
 
-def weights_source(market: oo.Dataset, kind: str = "text", n_weights: int = N_WEIGHTS) -> str:
+def weights_source(market: oo.Dataset, kind: str = "integer", n_weights: int = N_WEIGHTS) -> str:
     """Return a source that holds a position in the weighted sum of features.
 
     Args:
         market: The market to fit.
-        kind: How the weights are written: `text`, `integer`, `list` or `floats`.
+        kind: How the weights are written, a key of `FITS`.
         n_weights: Number of weights.
     """
     found = fitted(market, n_weights)
-    digits = "".join(map(str, found))
-    written = {
-        "text": f'[int(c) - 4.5 for c in "{digits}"]',
-        "integer": f"[int(c) - 4.5 for c in str({'1' + digits})[1:]]",
-        "list": f"[c - 4.5 for c in {found.tolist()}]",
-        "groups": f"[int(c) - 4.5 for g in {[int('1' + digits[i : i + 8]) for i in range(0, len(digits), 8)]} "
-        "for c in str(g)[1:]]",
-        "terms": "",
-    }[kind]
     body = f"""{_FEATURES}
-w = np.array({written})
+w = np.array({FITS[kind](found)})
 v = w @ (f[:{n_weights}])
 return np.tanh(v / 10) / closes.shape[1]"""
     return deciding(body, lookback=str(_LAGS + 1))
+
+
+FITS: dict[str, Callable[[np.ndarray], str]] = {
+    "text": lambda found: f'[int(c) - 4.5 for c in "{_digits(found)}"]',
+    "integer": lambda found: f"[int(c) - 4.5 for c in str(1{_digits(found)})[1:]]",
+    "list": lambda found: f"[c - 4.5 for c in {found.tolist()}]",
+    "groups": lambda found: f"[int(c) - 4.5 for g in {_groups(_digits(found))} for c in str(g)[1:]]",
+    "expressions": lambda found: f"[{', '.join(f'{digit} - 4.5' for digit in found)}]",
+    "rows": lambda found: f"[c - 4.5 for r in {found.reshape(-1, 4).tolist()} for c in r]",
+}
+"""The ways to write the weights: one expression for an array each."""
+
+
+def _digits(found: np.ndarray) -> str:
+    return "".join(map(str, found))
+
+
+def _groups(digits: str) -> list[int]:
+    return [int(f"1{digits[at : at + 8]}") for at in range(0, len(digits), 8)]

@@ -61,7 +61,7 @@ def of_constants(found: Information | None, oos: OosScore) -> Iterator[str]:
         return
     n_bars, bits = len(oos.returns), found.literal_bits + (found.constant_bits or 0)
     most = storable_sharpe(bits, n_bars, periods_per_year)
-    if oos.sharpe > most + normal_quantile(SURE) * sqrt(periods_per_year / n_bars):
+    if not bits or oos.sharpe > most + normal_quantile(SURE) * sqrt(periods_per_year / n_bars):
         return
     stored = f"its constants hold {counted(bits, 'bit')}, which could store a Sharpe ratio of up to {most:.1f}"
     seen = f"over {counted(n_bars, 'bar')} in hindsight: its ratio of {oos.sharpe:.2f} is not clearly above that"
