@@ -59,7 +59,7 @@ FITS: dict[str, Callable[[np.ndarray], str]] = {
     "list": lambda found: f"[c - 4.5 for c in {found.tolist()}]",
     "groups": lambda found: f"[int(c) - 4.5 for g in {_groups(_digits(found))} for c in str(g)[1:]]",
     "expressions": lambda found: f"[{', '.join(f'{digit} - 4.5' for digit in found)}]",
-    "rows": lambda found: f"[c - 4.5 for r in {found.reshape(-1, 4).tolist()} for c in r]",
+    "rows": lambda found: f"[c - 4.5 for r in {found.reshape(-1, 5).tolist()} for c in r]",
 }
 """The ways to write the weights: one expression for an array each."""
 

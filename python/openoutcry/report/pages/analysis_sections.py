@@ -14,6 +14,7 @@ from openoutcry.report.pages.table_parts import download, table_html
 from openoutcry.report.text_format import escape
 from openoutcry.report.views.analysis_view import Analysis
 from openoutcry.report.views.run_view import RunView
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = [
     "analysis_table",
@@ -71,7 +72,9 @@ def _rolled(view: RunView, analysis: Analysis, detail: Detail, name: str, baseli
     line = RollingLine(name, values, baseline, is_share=not is_beta)
     chart = rolling_line_chart(view.dates, line, points=min(detail.points, MOST_POINTS))
     annual = "" if is_beta else ", annual"
-    return figure(chart, f"{name}{annual}, over the last {analysis.n_window:,} returns. {range_sentence(line)}")
+    return figure(
+        chart, f"{name}{annual}, over the last {counted(analysis.n_window, 'return')}. {range_sentence(line)}"
+    )
 
 
 def bands_section(view: RunView, key: str, detail: Detail) -> str:
