@@ -7,12 +7,12 @@ import re
 from report_pages import make_score, make_scores
 from research_pages import make_research
 
-from openoutcry.data import load
+from openoutcry import Dataset
 from openoutcry.research.proposal_requests import MarketCard, ProposalRequest, TrialCard
 from openoutcry.research.proposers.prompts import prompt_of
 
 NOUNS = "trials rounds agents runs bars symbols folds windows seeds candidates days returns records columns bits times"
-WRONG = re.compile(rf"(?<![\d.,:-])1 (?:\w+ )?(?:{'|'.join(NOUNS.split())})\b")
+WRONG = re.compile(rf"(?<![\d.,:-])1 (?:[a-z]+ )?(?:{'|'.join(NOUNS.split())})\b")
 CARD = TrialCard(0, None, "rejected", ("parse: no JSON",))
 REQUEST = ProposalRequest(1, "", MarketCard("m", ("A",), "2000-01-03", "2001-01-03", 300, 252.0), {}, (CARD,))
 
@@ -34,7 +34,8 @@ def test_prompts_and_texts_have_no_plural_of_one() -> None:
     prompt = prompt_of(REQUEST).text
     assert "\n\n1 round. Scores" in prompt
     assert wrong_counts(prompt) == []
-    one = load("ecb-fx").select(["USD"]) if hasattr(load("ecb-fx"), "select") else load("ecb-fx")
+    one = Dataset.synthetic(1, 30)
+    assert " x 1 symbol," in repr(one)
     assert wrong_counts(repr(one)) == []
 
 

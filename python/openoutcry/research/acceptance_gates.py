@@ -102,7 +102,9 @@ class Thresholds:
                 raise refusal("argument_invalid", f"`gates.{name}` must be a finite number or None; received {value!r}")
 
     def efficiency(self, *, is_sharp: bool) -> float | None:
-        """Return the threshold of the gate `efficiency`, given whether the Sharpe gate passed."""
+        """Return the threshold of the gate `efficiency`.
+
+        `is_sharp`: the Sharpe gate passed."""
         if self.min_efficiency is None or not is_sharp or self.min_efficiency_if_sharpe is None:
             return self.min_efficiency
         return self.min_efficiency_if_sharpe
@@ -125,7 +127,9 @@ class EarlierThresholds(Thresholds):
     max_constants_loss: float | None = None
 
     def efficiency(self, *, is_sharp: bool) -> float | None:
-        """Return the threshold of the gate `efficiency`, given whether the Sharpe gate passed."""
+        """Return the threshold of the gate `efficiency`.
+
+        `is_sharp`: the Sharpe gate passed."""
         if is_sharp and self.min_efficiency_if_sharpe is not None:
             return self.min_efficiency_if_sharpe
         return self.min_efficiency

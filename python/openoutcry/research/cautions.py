@@ -50,7 +50,7 @@ def of_luck(luck: Luck) -> Iterator[str]:
 
 
 def of_constants(found: Information | None, oos: OosScore) -> Iterator[str]:
-    """Yield the caution that constants of generated code could store a ratio as high as the observed one.
+    """Yield the caution that constants of code could store the observed ratio.
 
     Args:
         found: Information of the code; None for a library strategy.

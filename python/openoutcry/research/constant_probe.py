@@ -1,4 +1,4 @@
-"""Constant probe: detect code that earns by constants which were fitted to the market.
+"""Constant probe: detect code that earns by constants fitted to the market.
 
 A rule does not need the digits of its constants. The probe decides with other ones (`constant_redraws`) and compares
 the stitched Sharpe ratio. A fit of weights to the market earns nothing with other weights.

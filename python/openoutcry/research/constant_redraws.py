@@ -1,4 +1,4 @@
-"""Sources with other constants: what a fit to the market needs exactly, and a rule does not.
+"""Sources with other constants, which a fit to the market needs exactly.
 
 A fitted constant is data: digits of a text or of a long number, the numbers of a long list, or many numbers in a
 formula. A redraw puts these in random order, and replaces the digits of long numbers. The constants of a rule, such as
@@ -46,7 +46,9 @@ class Redrawn:
 
 
 def reads_its_ranges(source: str) -> bool:
-    """Return whether code reads `PARAM_RANGES`, where a redraw does not see which constants it uses."""
+    """Return whether code reads `PARAM_RANGES`.
+
+    A redraw does not see which of these constants it uses."""
     return any(
         (isinstance(node, ast.Attribute) and node.attr == _RANGES)
         or (isinstance(node, ast.Name) and node.id == _RANGES and isinstance(node.ctx, ast.Load))
@@ -55,7 +57,9 @@ def reads_its_ranges(source: str) -> bool:
 
 
 def redrawn(source: str, ranges: Mapping[str, Any], params: Mapping[str, Any], rng: np.random.Generator) -> Redrawn:
-    """Return a source and its params with other constants; equal ones if nothing is data.
+    """Return a source and its params with other constants.
+
+    Equal ones if no constant is data.
 
     Args:
         source: A checked source.
@@ -179,7 +183,7 @@ def _leaves(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _numbers(node: ast.AST) -> Iterator[ast.Constant]:
-    """Yield the numbers outside subscripts that are not among the most frequent ones of formulas."""
+    """Yield the numbers outside subscripts, without the usual ones of formulas."""
     if isinstance(node, ast.FunctionDef) and node.name == "lookback":
         return
     if _is_number(node) and node.value not in _FREE:

@@ -124,7 +124,7 @@ class CandidateValidator:
         )
 
     def constants(self, setup: ValidationSetup, validation: ValidationResult) -> tuple[float | None, str]:
-        """Return the loss of Sharpe ratio with other constants in generated code, with a remark."""
+        """Return the loss of Sharpe ratio with other constants, with a remark."""
         source, unsafe = str(self._candidate.proposal.source), self._config.unsafe_no_isolation
 
         def build(other: Redrawn) -> Strategy:
