@@ -96,7 +96,7 @@ LAYERS = {
     "report": _layer(
         "report.comparison report.run_analysis report.run_origin report.run_report report.run_statistics"
         " report.run_trace report.score_report report.self_verifying report.tables report.tables.*",
-        f"{BASE} data scenarios agents records backtest scoring pages",
+        f"{BASE} data scenarios agents records backtest scoring pages untrusted",
         deferred="pyarrow",
     ),
     # Trained policies: runs, scores and reports of them.

@@ -20,6 +20,7 @@ from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _show(summary: dict[str, object], verdict: str, as_json: bool) -> None:
         return
     echo(verdict)
     if isinstance(written := summary.get("tables"), list):
-        echo(f"tables: {len(written)} files in {Path(written[0]).parent}")
+        echo(f"tables: {counted(len(written), 'file')} in {Path(written[0]).parent}")
     if "bytes" not in summary:
         echo(f"report: {summary['report']}")
         return

@@ -18,6 +18,7 @@ from openoutcry.cli.recorded_runs import AS_JSON, DATA, FILL_KEY, RECORD, verifi
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.selected_agent import SelectedAgent, opened_agent, optional_agent
 from openoutcry.scoring.timing_luck import COMPARED, TimingLuck, timing_luck
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo_json
 
@@ -96,8 +97,8 @@ def _show(console: Console, name: str, found: TimingLuck) -> None:
     console.print(table)
     gaps = "" if found.gaps is None else f", {found.gaps[0]} to {found.gaps[1]} bars apart"
     console.print(
-        f"  · {found.period} phases, {found.n_rebalances:,} bars with orders{gaps}; {found.n_returns:,} returns from "
-        f"{found.first} to {found.last}",
+        f"  · {found.period} phases, {counted(found.n_rebalances, 'bar')} with orders{gaps}; "
+        f"{found.n_returns:,} returns from {found.first} to {found.last}",
         style="dim",
         highlight=False,
     )

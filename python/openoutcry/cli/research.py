@@ -21,6 +21,7 @@ from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json, echo_lines
 
@@ -221,8 +222,8 @@ def replay(
             was_cut = not recorded.is_over and error.seq >= n_events
             fault = f"event {error.seq + 1} of {n_events}: {error}"
             if was_cut:
-                fault = f"the session was interrupted after {n_events} events, all reproduced; continue it with "
-                fault += "`research resume`"
+                fault = f"the session was interrupted after {counted(n_events, 'event')}, all reproduced;"
+                fault += " continue it with `research resume`"
         except OpenOutcryError as error:
             fault = str(error)
     if as_json:
@@ -366,7 +367,6 @@ def _run_and_print(
     from openoutcry.research.session_manager import recorded_setup
     from openoutcry.research.session_records import session_of
     from openoutcry.research.session_report import STOPPED
-    from openoutcry.untrusted.counted_nouns import counted
 
     with stopping_after_round(workspace.cancelled):
         result = run_session()

@@ -49,6 +49,7 @@ from openoutcry.data.window import as_window
 from openoutcry.harness.agent_lookup import public_name
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
 from openoutcry.untrusted.terminal import echo_exception, echo_json, echo_lines
 
@@ -295,7 +296,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
     console = Console()
     if done.ending:
         console.print(f"{done.name}: {done.ending}", style="bold red", highlight=False)
-    title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {len(done.dates):,} bars"
+    title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {counted(len(done.dates), 'bar')}"
     title += f", {periods_text(done.dataset.periods_per_year)}"
     console.print(metrics_table(title, [done], ranked=False))
     if "return" in done.caveats:
@@ -317,7 +318,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
 def _event_summary(done: Run) -> str:
     fills, *others = done.event_counts.items()
     counts = ", ".join(f"{count:,} {slug}" for slug, count in others)
-    return f"{fills[1]:,} fills" + (f"; other events: {counts}" if counts else "")
+    return f"{counted(fills[1], 'fill')}" + (f"; other events: {counts}" if counts else "")
 
 
 def _idle_remarks(done: Run) -> list[str]:

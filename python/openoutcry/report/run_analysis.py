@@ -39,6 +39,7 @@ from openoutcry.scoring.factor_regression import explain
 from openoutcry.scoring.group_exposure import GroupExposure, group_exposure, groups_of
 from openoutcry.scoring.period_returns import period_returns
 from openoutcry.scoring.return_bands import Bands, bands_of
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["AnalysisInputs", "Benchmark", "analysis_of", "benchmark_of", "group_exposures", "resolved_benchmark"]
 
@@ -151,7 +152,8 @@ def analysis_of(
         explained = "undefined" if found.r_squared is None else f"{found.r_squared:.3f}"
         adjusted = "" if found.adjusted_r_squared is None else f", adjusted {found.adjusted_r_squared:.3f}"
         notes["factors"] = [
-            f"R squared {explained}{adjusted}; {found.n_returns:,} returns; HAC errors over {found.lags} lags."
+            f"R squared {explained}{adjusted}; {counted(found.n_returns, 'return')};"
+            f" HAC errors over {counted(found.lags, 'lag')}."
             " The factors are used as given; the run's returns are less the risk-free rate, if the dataset has one."
         ]
     exposures = group_exposures(run, inputs.groups)

@@ -38,6 +38,7 @@ from openoutcry.report.views.statistics_view import Skill
 from openoutcry.report.views.table_view import Table
 from openoutcry.scoring.null_agents import fan_label, nav_quantiles
 from openoutcry.scoring.statistic_values import Statistics
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = [
     "AnalysisInputs",
@@ -220,12 +221,15 @@ def _bundled_as(run: Run) -> str:
 def conditions_of(run: Run) -> list[tuple[str, str]]:
     """Return the conditions of a run: data, window, costs, limits, lookback, seed."""
     return [
-        ("dataset", f"{run.dataset.name}, {run.dataset.n_bars} bars x {run.dataset.n_symbols} symbols"),
+        (
+            "dataset",
+            f"{run.dataset.name}, {run.dataset.n_bars} bars x {counted(run.dataset.n_symbols, 'symbol')}",
+        ),
         ("dataset fingerprint", run.dataset.fingerprint),
         ("window", window_of(run)),
         ("costs", repr(run.cost_model)),
         ("limits", repr(run.limits)),
-        ("lookback", f"{run.lookback} bars"),
+        ("lookback", f"{counted(run.lookback, 'bar')}"),
         ("seed", str(run.seed)),
     ]
 

@@ -84,7 +84,8 @@ def _listed(listed: ShortlistEntry, reuse: int | None) -> ListedRow:
     text = "not opened"
     if verdict is not None:
         sharpe = "undefined" if verdict.sharpe is None else number(verdict.sharpe)
-        text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
+        text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe}"
+        text += f" over {counted(verdict.n_returns, 'bar')}"
         text += f", failed with {verdict.fault}" if verdict.fault else ""
         text += f", seen {counted(reuse, 'time')} before" if reuse else ""
     return ListedRow(

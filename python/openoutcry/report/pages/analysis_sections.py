@@ -14,6 +14,7 @@ from openoutcry.report.pages.table_parts import download, table_html
 from openoutcry.report.text_format import escape
 from openoutcry.report.views.run_view import RunView
 from openoutcry.report.views.view_checks import Floats
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = [
     "analysis_table",
@@ -79,7 +80,7 @@ def _rolled(
         return ""
     line = RollingLine(name.partition(",")[0], values, baseline, is_share=is_share)
     chart = rolling_line_chart(view.dates, line, points=min(detail.points, MOST_POINTS))
-    return figure(chart, f"{name}, over the last {n_window:,} returns. {range_sentence(line)}")
+    return figure(chart, f"{name}, over the last {counted(n_window, 'return')}. {range_sentence(line)}")
 
 
 def bands_section(view: RunView, key: str, detail: Detail) -> str:

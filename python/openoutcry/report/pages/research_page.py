@@ -71,7 +71,8 @@ def _headline(view: ResearchView) -> str:
     others = view.n_trials - view.n_session
     before = f", including {counted(others, 'trial')} of earlier sessions and other work" if others else ""
     text = (
-        f"Sharpe ratios are deflated for all {view.n_trials:,} trials counted for this market family{before}. "
+        f"Sharpe ratios are deflated for {'all ' * (view.n_trials > 1)}{counted(view.n_trials, 'trial')} counted "
+        f"for this market family{before}. "
         f"{view.stopped} {view.holdout}"
     )
     return f'<div class="headline scored"><p class="verdict">{escape(headline_of(view))}</p><p>{escape(text)}</p></div>'
