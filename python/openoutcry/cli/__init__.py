@@ -49,11 +49,22 @@ def _run() -> None:
         sys.exit(_show_usage_error(error))
     except typer.Abort:
         sys.exit(1)
+    except OSError as error:
+        from openoutcry.cli.path_refusals import refused_path
+
+        refused = refused_path(error, sys.argv[1:])
+        if refused is None:
+            raise
+        echo_error(str(refused))
+        sys.exit(2)
     except OpenOutcryError as error:
+        from openoutcry.cli.path_refusals import with_folder_hint
+
         # Notes that start with `in` name a bar or a file; others repeat the argument of the message.
         places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
         # A URL in the wrong place is quoted by whatever refuses it.
-        echo_error(without_passwords("; ".join([str(error), *places])))
+        message = "; ".join([with_folder_hint(str(error), sys.argv[1:]), *places])
+        echo_error(without_passwords(message))
         sys.exit(2)
 
 

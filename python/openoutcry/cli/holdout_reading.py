@@ -73,14 +73,14 @@ def holdout_reading(
     openings = ledger.openings(market, dates)
     read = ledger.holdouts_read(market, dates, agent.definition)
     if candidate is None:
-        return HoldoutReading(bool(read), tuple(_opening_notices(read or openings, dates, is_read=bool(read))))
+        return HoldoutReading(bool(read), tuple(opening_notices(read or openings, dates, is_read=bool(read))))
     trial = ledger.trial_of(candidate.session, candidate.provenance["trial"] or "", market)
     if trial is None:
         return _unknown_reading(candidate, dataset, dates, read or openings)
     _check_unedited(agent, candidate, trial)
     is_stated = candidate.has_held_out(dates) and (trial.is_related or candidate.reads_holdout(dataset, dates))
     if read or not is_stated:
-        notices = [*_opening_notices(read or openings, dates, is_read=bool(read))]
+        notices = [*opening_notices(read or openings, dates, is_read=bool(read))]
         if not read and candidate.has_held_out(dates):
             notices.append(_renamed_text(candidate, "the ledger does not recognize its prices"))
         return HoldoutReading(bool(read), tuple(notices))
@@ -146,7 +146,7 @@ def _unknown_reading(
     why = f"the ledger has no such trial of {session}"
     if not openings:
         return _stated_reading(candidate, dataset, dates, why)
-    return HoldoutReading(True, (*_opening_notices(openings, dates, is_read=True), f"{why}: the file is not confirmed"))
+    return HoldoutReading(True, (*opening_notices(openings, dates, is_read=True), f"{why}: the file is not confirmed"))
 
 
 def _check_unedited(agent: SelectedAgent, candidate: CandidateFile, trial: ResearchedTrial) -> None:
@@ -166,7 +166,8 @@ def _check_unedited(agent: SelectedAgent, candidate: CandidateFile, trial: Resea
         raise refusal("argument_invalid", f"{wanted}; received {days}; hint: restore the file")
 
 
-def _opening_notices(openings: list[Opening], dates: tuple[str, str], *, is_read: bool) -> Iterator[str]:
+def opening_notices(openings: list[Opening], dates: tuple[str, str], *, is_read: bool) -> Iterator[str]:
+    """Yield what a person should know of openings on the days of a run."""
     if not openings:
         return
     dated = [each for each in openings if each.overlaps(dates)]

@@ -65,6 +65,7 @@ def _ranking_notes(ranking: Ranking) -> Iterator[str]:
     shown, n_elsewhere = ranking.strategies, ranking.counts.n_elsewhere
     reasons = (
         (sum(each.n_covered for each in shown), "within the window of a longer run"),
+        (sum(each.n_copied for each in shown), "on another version of a market"),
         (sum(each.n_elsewhere for each in shown), "at other costs or limits"),
         (sum(each.n_undefined for each in shown), "without a Sharpe ratio"),
         (sum(each.n_failed for each in shown), "failed"),
@@ -81,8 +82,8 @@ def _ranking_notes(ranking: Ranking) -> Iterator[str]:
 def _top_rows(found: Iterable[StrategySummary]) -> list[tuple[dict[str, str], str]]:
     rows = []
     for each in found:
-        n_at_setting = each.n + each.n_covered + each.n_undefined
-        n_left_out = each.n_covered + each.n_undefined + each.n_failed + each.n_elsewhere
+        n_at_setting = each.n + each.n_covered + each.n_copied + each.n_undefined
+        n_left_out = n_at_setting - each.n + each.n_failed + each.n_elsewhere
         cells = {"id": each.strategy_id[:8], "trials": f"{each.n:,}", "left out": f"{n_left_out:,}"}
         cells |= {"reruns": f"{max(0, each.n_runs - n_at_setting - each.n_failed):,}", "Sharpe": _ratio(each.mean)}
         cells |= {"DSR": _ratio(each.dsr), "market trials": f"{each.n_market_trials:,}"}

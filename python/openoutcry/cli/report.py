@@ -14,6 +14,7 @@ from openoutcry.backtest.replay import Replay, replay
 from openoutcry.backtest.run import Run
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
+from openoutcry.cli.recorded_holdouts import recorded_holdouts
 from openoutcry.cli.table_options import FORMAT, TABLES, check_tables
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
@@ -100,10 +101,13 @@ def report(
         source[0] if len(source) == 1 else "",
         read.digest or "",
         tuple(words_of(reading.options)),
+        tuple(recorded_holdouts([read.runs()[chosen]], datasets)),
     )
     markets = datasets, len(source), sealed
     proof = _proof((read, chosen), markets, fill_key or "", key or "") if self_verifying else None
     inputs = AnalysisInputs(benchmark, factors, groups, seed)
+    for notice in origin.notices:
+        echo(f"notice: {notice}", err=True)
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)

@@ -146,7 +146,7 @@ def run(
             shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
             done = run_backtest(dataset, opened, window, *rules, seed, capture=captured, **shown)
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
-    _write_files(done, chosen, (record, report), trials, (source, reading))
+    _write_files(done, chosen, (record, report), trials, (source, reading), planned.notices)
     _print_run(done, report, as_json, recorder)
 
 
@@ -178,6 +178,7 @@ def _write_files(
     files: tuple[Path | None, Path | None],
     trials: int,
     market: tuple[str, Reading],
+    notices: tuple[str, ...],
 ) -> None:
     (record, report), (source, reading) = files, market
     if record is None and report is None:
@@ -190,7 +191,7 @@ def _write_files(
     from openoutcry.report.run_report import Origin, write_run_report
 
     command = f"openoutcry {shlex.join(_public_words(sys.argv[1:]))}"
-    origin = Origin(command, record, source, declared.digest or "", tuple(words_of(reading.options)))
+    origin = Origin(command, record, source, declared.digest or "", tuple(words_of(reading.options)), notices)
     done._candidate = chosen.candidate
     # The earlier trials, and this one.
     write_run_report(done, report, trials + 1, origin)

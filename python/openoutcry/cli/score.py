@@ -18,6 +18,7 @@ from openoutcry import data as bundled
 from openoutcry.cli.board_entries import Entries, read_entries
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
+from openoutcry.cli.recorded_holdouts import recorded_holdouts
 from openoutcry.cli.returns_csv import SideColumns, digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
@@ -122,7 +123,9 @@ def score(
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
-        result = _Result(board, evaluation, entries)
+        windows = {window.dataset.fingerprint: window.dataset for window in evaluation.windows}
+        holdouts = recorded_holdouts(entries.records, windows.values())
+        result = _Result(board, evaluation, replace(entries, notes=(*entries.notes, *holdouts)))
     _check_originals(result.board, original or ())
     written = _write_files(result, report, tables, table_format)
     if as_json:

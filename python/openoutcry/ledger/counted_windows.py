@@ -1,4 +1,4 @@
-"""Weights of overlapping windows, so that each moment of a market counts once.
+"""Weights of overlapping windows of one market, so that each moment counts once.
 
 The longest window that covers a moment counts for it. A window within another one therefore has no weight: the best
 weeks of a run cannot be counted a second time.
@@ -19,38 +19,36 @@ _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=timezone.utc), timedelta(micr
 
 
 class CountedWindow(NamedTuple):
-    """Window of a trial, and the size of its market.
+    """Window of a trial.
 
     Attributes:
         start: Microseconds from 1970 to the first date.
         end: The same of the last date; later than `start`.
-        n_symbols: Number of symbols of the market.
     """
 
     start: int = 0
     end: int = 1
-    n_symbols: int = 0
 
 
-def window_of(first: str, last: str, n_symbols: int) -> CountedWindow:
+def window_of(first: str, last: str) -> CountedWindow:
     """Return the window between two dates.
 
     Labels that are no dates have one window in common.
     """
     start, end = _microseconds(first), _microseconds(last)
     if start is None or end is None:
-        return CountedWindow(n_symbols=n_symbols)
-    return CountedWindow(start, max(end, start + 1), n_symbols)
+        return CountedWindow()
+    return CountedWindow(start, max(end, start + 1))
 
 
 def weights_of(windows: Collection[CountedWindow]) -> dict[CountedWindow, int]:
     """Return the microseconds of each window that no longer window covers.
 
-    Of equally long windows, the one with more symbols counts, then the earlier one.
+    Of equally long windows, the earlier one counts.
     """
     if len(windows) == 1:
         return {window: window.end - window.start for window in windows}
-    ordered = sorted(windows, key=lambda window: (window.start - window.end, -window.n_symbols, window.start))
+    ordered = sorted(windows, key=lambda window: (window.start - window.end, window.start))
     return dict(zip(ordered, _uncovered(ordered), strict=True))
 
 
@@ -58,7 +56,7 @@ def _uncovered(ordered: Sequence[CountedWindow]) -> list[int]:
     """Return the time of each window that none before it covers."""
     by_start = sorted(range(len(ordered)), key=lambda rank: ordered[rank].start)
     found, open_ranks, at = [0] * len(ordered), list[int](), 0
-    for begin, end in pairwise(sorted({date for window in ordered for date in window[:2]})):
+    for begin, end in pairwise(sorted({date for window in ordered for date in window})):
         while at < len(by_start) and ordered[by_start[at]].start <= begin:
             heappush(open_ranks, by_start[at])
             at += 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from openoutcry.ledger.run_summary import NUMBERS
 
-VERSION = 4
+VERSION = 5
 """Schema version; an index with another version is rebuilt."""
 
 ALL = 0
@@ -25,8 +25,9 @@ IS_RANKED = "runs.kind != 'holdout' AND NOT runs.holdout_touched"
 
 TOTALS = f"""
     strategy INTEGER NOT NULL, family INTEGER NOT NULL, setting INTEGER NOT NULL, sha256 TEXT NOT NULL,
-    n_runs INTEGER NOT NULL, n INTEGER NOT NULL, n_covered INTEGER NOT NULL, n_undefined INTEGER NOT NULL,
-    n_failed INTEGER NOT NULL, mean REAL, {_MEANS}, longest INTEGER, sample INTEGER NOT NULL,
+    n_runs INTEGER NOT NULL, n INTEGER NOT NULL, n_covered INTEGER NOT NULL, n_copied INTEGER NOT NULL,
+    n_undefined INTEGER NOT NULL, n_failed INTEGER NOT NULL, mean REAL, {_MEANS}, longest INTEGER,
+    sample INTEGER NOT NULL,
     PRIMARY KEY (strategy, family, setting)
 """
 """Columns of a table with the totals of strategies by family and setting."""
@@ -37,7 +38,8 @@ CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE markets (
     id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, name TEXT, symbols TEXT, periods_per_year REAL,
     n_symbols INTEGER NOT NULL DEFAULT 0, n_anchors INTEGER NOT NULL DEFAULT 0, n_marks INTEGER NOT NULL DEFAULT 0,
-    n_shapes INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL, kin INTEGER NOT NULL);
+    n_shapes INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL, kin INTEGER NOT NULL, origin INTEGER NOT NULL,
+    precedence INTEGER NOT NULL);
 CREATE TABLE anchors (anchor INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (anchor, market)) WITHOUT ROWID;
 CREATE TABLE shapes (
     path INTEGER NOT NULL, market INTEGER NOT NULL, line INTEGER NOT NULL, shape INTEGER NOT NULL,

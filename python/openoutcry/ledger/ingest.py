@@ -17,6 +17,7 @@ from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.market_matching import add_hashes, related
+from openoutcry.ledger.market_versions import precedence_of, set_origin
 from openoutcry.ledger.run_settings import SettingIds
 from openoutcry.ledger.strategy_rankings import StrategyTotals, merge_families
 from openoutcry.ledger.trial_counts import count_trials
@@ -99,8 +100,10 @@ class Ingest:
         base = self._base
         own = self.market_ids([market.fingerprint])[market.fingerprint]
         found = related(base, market)
-        # Totals depend on the number of symbols, which is unknown for a market that only runs name.
-        self.totals.regroup(base.execute("SELECT family FROM markets WHERE id = ?", (own,)).fetchone()[0])
+        family, name = base.execute("SELECT family, name FROM markets WHERE id = ?", (own,)).fetchone()
+        # A market that only runs name, or a later line with more hashes, has an origin already.
+        if name is None:
+            self.totals.regroup({family} | set_origin(base, own, found.kin))
         values = (market.name, json.dumps(market.symbols), len(market.symbols), market.periods_per_year)
         sizes = (len(market.anchors), len(market.marks), market.n_shapes)
         columns = "name=?, symbols=?, n_symbols=?, periods_per_year=?, n_anchors=?, n_marks=?, n_shapes=?"
@@ -112,7 +115,7 @@ class Ingest:
         )
         for family in families[1:]:
             merge_families(base, families[0], family)
-            self.totals.regroup(family)
+        self.totals.regroup(families[1:])
         same |= found.kin
         kins = sorted({row[0] for row in select_in(base, "SELECT kin FROM markets WHERE id IN (?)", sorted(same))})
         base.executemany("UPDATE markets SET kin = ? WHERE kin = ?", [(kins[0], kin) for kin in kins[1:]])
@@ -125,7 +128,8 @@ class Ingest:
             if fingerprint not in known:
                 at = self._base.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM markets").fetchone()[0]
                 self._base.execute(
-                    "INSERT INTO markets (id, fingerprint, family, kin) VALUES (?, ?, ?, ?)", (at, fingerprint, at, at)
+                    "INSERT INTO markets (id, fingerprint, family, kin, origin, precedence) VALUES (?, ?, ?, ?, ?, ?)",
+                    (at, fingerprint, at, at, at, precedence_of(at, fingerprint)),
                 )
                 known[fingerprint] = at
         return known

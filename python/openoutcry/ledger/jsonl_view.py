@@ -157,7 +157,8 @@ def _summary(sha: str, runs: Sequence[tuple[list[Entry], RunMetricsSummary]]) ->
         values = (each.sharpe_ratio, *(getattr(each, name) for name in AVERAGED))
         content = repr([getattr(each, name) for name in FIELDS[1:]]).encode()
         place = markets.setdefault(market, len(markets) + 1)
-        ranked.append(RankedRun(place, sha256(content).digest(), each.status != "failed", values, interval=market[0]))
+        trial, is_done = sha256(content).digest(), each.status != "failed"
+        ranked.append(RankedRun(place, trial, is_done, values, interval=market[0], origin=place, precedence=place))
     total = totals_by_family(ranked)[ALL, UNSTATED]
     first = runs[0][0][0]
     return StrategySummary(

@@ -17,7 +17,7 @@ from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 from openoutcry.ledger import holdout_exposure, prior_knowledge, queries, table_export
 from openoutcry.ledger.holdout_exposure import Opening, ResearchedTrial
-from openoutcry.ledger.index_schema import ALL, select_in
+from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
 from openoutcry.ledger.log_segments import LOCK, ROTATE_AT, Segments, VerificationReport
 from openoutcry.ledger.market_families import Market
@@ -25,7 +25,7 @@ from openoutcry.ledger.market_matching import market_of, n_recorded
 from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary, Trials
 from openoutcry.ledger.query_scope import Scope
-from openoutcry.ledger.ranking import Ranking, ranking_of, scope_at
+from openoutcry.ledger.ranking import Ranking, in_scope, ranking_of, scope_at
 from openoutcry.ledger.run_captions import RunFacts, facts_of
 from openoutcry.ledger.run_listing import MAX_ROWS, RunFilter, RunListItem, id_of, list_runs
 from openoutcry.ledger.run_summary import RunMetricsSummary
@@ -237,7 +237,7 @@ class Ledger:
         """Return the strategies of `ranking`, without its counts of all strategies."""
         checked_integer("n", n, 1, MAX_ROWS)
         return self._of_family(
-            market, lambda base, at: queries.ranked(base, scope_at(base, Scope(at), setting), n=n, worst=worst), []
+            market, lambda base, at: queries.ranked(base, scope_at(base, at, setting), n=n, worst=worst), []
         )
 
     def ranking(
@@ -250,21 +250,19 @@ class Ledger:
 
         Args:
             n: Maximum number of strategies.
-            market: Only strategies on the family of this market.
+            market: Only strategies on the family of this market, which counts before its other versions.
             worst: Return the lowest ratios, still in descending order.
             setting: Prefix of the digest of a setting; None for the standard one, else the strictest one.
         """
         checked_integer("n", n, 1, MAX_ROWS)
         return self._of_family(
-            market, lambda base, at: ranking_of(base, Scope(at), n, worst=worst, setting=setting), Ranking()
+            market, lambda base, at: ranking_of(base, at, n, worst=worst, setting=setting), Ranking()
         )
 
     def unranked(self, n: int = 5, market: Market | None = None) -> list[StrategySummary]:
         """Return strategies without a Sharpe ratio."""
         checked_integer("n", n, 1, MAX_ROWS)
-        return self._of_family(
-            market, lambda base, at: queries.unranked(base, Scope(at).at_setting(base, None), n=n), []
-        )
+        return self._of_family(market, lambda base, at: queries.unranked(base, at.at_setting(base, None), n=n), [])
 
     def prior_results(
         self,
@@ -291,20 +289,20 @@ class Ledger:
         if through is not None and market is None:
             raise refusal("argument_invalid", "`market` is required with `through`; received None")
 
-        def text(base: sqlite3.Connection, at: int) -> str | None:
-            found = prior_knowledge.prior_results(base, Scope(at, through), self._segments.payload, setting)
+        def text(base: sqlite3.Connection, at: Scope) -> str | None:
+            found = prior_knowledge.prior_results(base, at, self._segments.payload, setting)
             return prior_knowledge.format_prior_results(found, budget, count)
 
-        return self._of_family(market, text, None)
+        return self._of_family(market, text, None, through)
 
     def _of_family(
-        self, market: Market | None, query: Callable[[sqlite3.Connection, int], Result], default: Result
+        self,
+        market: Market | None,
+        query: Callable[[sqlite3.Connection, Scope], Result],
+        default: Result,
+        through: str | None = None,
     ) -> Result:
-        def family_query(base: sqlite3.Connection) -> Result:
-            family = ALL if market is None else queries.family_of(base, market)
-            return default if family is None else query(base, family)
-
-        return self._index.query(family_query)
+        return self._index.query(lambda base: in_scope(base, market, through, query, default))
 
     def list(self, which: RunFilter = RunFilter()) -> list[RunListItem]:  # noqa: B008 immutable
         """Return runs, newest first."""

@@ -20,7 +20,7 @@ from openoutcry.ledger import queries
 from openoutcry.ledger.prior_entries import HEAD, Names, definition_text, entry_text, failure_text, row_text
 from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary
-from openoutcry.ledger.query_scope import Scope, scope_totals
+from openoutcry.ledger.query_scope import Scope
 from openoutcry.ledger.run_settings import id_of_setting, setting_at
 from openoutcry.ledger.strategy_notes import Payload, description_of, reasons_of
 from openoutcry.untrusted.counted_nouns import counted
@@ -45,12 +45,14 @@ class LeftOut(NamedTuple):
         setting: Costs and limits, as text.
         n_elsewhere: Number of strategies with a Sharpe ratio at other settings only.
         n_covered: Number of trials that runs over longer windows cover.
+        n_copied: Number of finished trials on other versions of a market.
         n_other: Number of finished trials at other settings.
     """
 
     setting: str = ""
     n_elsewhere: int = 0
     n_covered: int = 0
+    n_copied: int = 0
     n_other: int = 0
 
 
@@ -97,15 +99,15 @@ def prior_results(base: sqlite3.Connection, scope: Scope, payload: Payload, sett
         stated = description_of(base, chosen, each.strategy_id, payload)
         return replace(each, description=stated or each.description)
 
-    with scope_totals(base, scope):
-        preferred = None if setting is None else id_of_setting(base, setting)
-        chosen = scope.at_setting(base, preferred)
-        found = queries.counts(base, chosen)
-        best = list(map(described, queries.ranked(base, chosen, n=BEST)))
-        worst = explained(queries.ranked(base, chosen, n=WORST, worst=True))
-        failed = explained(queries.unranked(base, chosen, n=WORST))
-        left_out = LeftOut(setting_at(base, chosen.setting).text, found.n_elsewhere, found.n_covered, found.n_other)
-        return PriorResults(found.n_trials, found.n_strategies, best, worst, failed, found.n_ranked, 0, left_out)
+    preferred = None if setting is None else id_of_setting(base, setting)
+    chosen = scope.at_setting(base, preferred)
+    found = queries.counts(base, chosen)
+    best = list(map(described, queries.ranked(base, chosen, n=BEST)))
+    worst = explained(queries.ranked(base, chosen, n=WORST, worst=True))
+    failed = explained(queries.unranked(base, chosen, n=WORST))
+    without = found.n_elsewhere, found.n_covered, found.n_copied, found.n_other
+    left_out = LeftOut(setting_at(base, chosen.setting).text, *without)
+    return PriorResults(found.n_trials, found.n_strategies, best, worst, failed, found.n_ranked, 0, left_out)
 
 
 def format_prior_results(
@@ -221,7 +223,11 @@ def _counts(results: PriorResults) -> str:
     text += "."
     if left_out.setting:
         text += f" The means are at one setting of costs and limits ({left_out.setting})."
-    reasons = (left_out.n_covered, "within the window of a longer run"), (left_out.n_other, "at other costs or limits")
+    reasons = (
+        (left_out.n_covered, "within the window of a longer run"),
+        (left_out.n_copied, "on another version of a market"),
+        (left_out.n_other, "at other costs or limits"),
+    )
     if parts := [f"{counted(n, 'trial')} {why}" for n, why in reasons if n]:
         text += f" They leave out {' and '.join(parts)}."
     if not results.n_skipped:

@@ -73,6 +73,7 @@ class StrategySummary:
         n_runs: Number of its runs at the setting, with repeated ones.
         reasons: Why its trials failed, where a prompt names it: errors and failed gates.
         n_covered: Number of trials that are not in the mean, because runs over longer windows cover theirs.
+        n_copied: Number of trials that are not in the mean, because another version of their market counts.
         n_elsewhere: Number of trials that are not in the mean, because they have other costs or limits.
         n_market_trials: Number of trials on all markets of the mean, by any strategy.
     """
@@ -92,6 +93,7 @@ class StrategySummary:
     n_runs: int = 0
     reasons: tuple[str, ...] = ()
     n_covered: int = 0
+    n_copied: int = 0
     n_elsewhere: int = 0
     n_market_trials: int = 0
 
@@ -266,6 +268,7 @@ def _summary(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> 
         tuple(dict.fromkeys(name or "unnamed" for (name,) in base.execute(MARKETS, parameters))),
         row["n_runs"],
         n_covered=row["n_covered"],
+        n_copied=row["n_copied"],
         n_elsewhere=n_elsewhere,
         n_market_trials=base.execute(_ON_MARKETS.format(table=scope.table), dict(row)).fetchone()[0],
     )
@@ -274,7 +277,7 @@ def _summary(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> 
 # A run that failed early has no setting; all others that failed have one.
 _ELSEWHERE = (
     f"SELECT COALESCE(SUM(CASE WHEN setting = {UNSTATED} THEN n_failed ELSE 0 END), 0),"
-    " COALESCE(SUM(n + n_covered + n_undefined), 0) FROM {table}"
+    " COALESCE(SUM(n + n_covered + n_copied + n_undefined), 0) FROM {table}"
     " WHERE strategy = :strategy AND family = :family AND setting != :setting"
 )
 _ON_MARKETS = (
@@ -317,6 +320,7 @@ class ScopeCounts(NamedTuple):
         n_ranked: Number of strategies with a Sharpe ratio at the setting.
         n_elsewhere: Number of strategies with a Sharpe ratio at other settings only.
         n_covered: Number of trials at the setting that runs over longer windows cover.
+        n_copied: Number of finished trials at the setting on other versions of a market.
         n_other: Number of finished trials at other settings.
     """
 
@@ -325,16 +329,18 @@ class ScopeCounts(NamedTuple):
     n_ranked: int = 0
     n_elsewhere: int = 0
     n_covered: int = 0
+    n_copied: int = 0
     n_other: int = 0
 
 
 def counts(base: sqlite3.Connection, scope: Scope) -> ScopeCounts:
     """Count the trials and the strategies of a scope."""
-    here, finished = "setting = :setting", "n + n_covered + n_undefined"
+    here, finished = "setting = :setting", "n + n_covered + n_copied + n_undefined"
     query = (
         f"SELECT COALESCE(SUM({finished} + n_failed), 0), COUNT(DISTINCT strategy),"
         f" COUNT(CASE WHEN {here} THEN mean END), COUNT(DISTINCT CASE WHEN mean IS NOT NULL THEN strategy END),"
         f" COALESCE(SUM(CASE WHEN {here} THEN n_covered END), 0),"
+        f" COALESCE(SUM(CASE WHEN {here} THEN n_copied END), 0),"
         f" COALESCE(SUM(CASE WHEN {here} THEN 0 ELSE {finished} END), 0) FROM {scope.table} WHERE family = :family"
     )
     values = {"family": scope.family, "setting": scope.setting}

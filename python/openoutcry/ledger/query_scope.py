@@ -19,12 +19,14 @@ class Scope:
     Attributes:
         family: Family of their markets.
         through: Latest end date of their windows; None for any.
+        first: ID of the market that counts before its other versions; None for the order of the ledger.
         setting: ID of their costs and limits.
     """
 
     family: int = ALL
     through: str | None = None
     setting: int = UNSTATED
+    first: int | None = None
 
     def at_setting(self, base: sqlite3.Connection, setting: int | None) -> Scope:
         """Return the scope at a setting, or the default one if no strategy is ranked."""
@@ -39,13 +41,18 @@ class Scope:
     @property
     def table(self) -> str:
         """Name of the table with the totals of strategies."""
-        return "strat_agg" if self.through is None else "scoped"
+        return "scoped" if self.has_own_totals else "strat_agg"
+
+    @property
+    def has_own_totals(self) -> bool:
+        """Whether its totals are not those of all runs in the order of the ledger."""
+        return self.through is not None or self.first is not None
 
 
 # A date without a time covers the whole day.
 ENDS_IN_TIME = "runs.last || '~' <= :through || '~'"
 """Condition of runs that end by a date."""
-_IN_SCOPE = f"{ENDS_IN_TIME} AND runs.market IN (SELECT id FROM markets WHERE family = :family)"
+_IN_SCOPE = f"(:through IS NULL OR {ENDS_IN_TIME}) AND runs.market IN (SELECT id FROM markets WHERE family = :family)"
 
 MARKETS = f"""
 SELECT DISTINCT markets.name FROM strat_markets JOIN markets ON markets.id = market WHERE strategy = :strategy
@@ -67,13 +74,14 @@ JOIN markets ON markets.id = market WHERE strategies.id = :strategy AND {IS_RANK
 @contextmanager
 def scope_totals(base: sqlite3.Connection, scope: Scope) -> Iterator[None]:
     """Create the table with the totals of a scope for the duration of the context."""
-    if scope.through is None:
+    if not scope.has_own_totals:
         yield
         return
     base.execute("DROP TABLE IF EXISTS temp.scoped")
     base.execute(f"CREATE TEMP TABLE scoped ({TOTALS}) WITHOUT ROWID")
     try:
-        insert_totals(base, "scoped", _IN_SCOPE, {"family": scope.family, "through": scope.through})
+        values = {"family": scope.family, "through": scope.through}
+        insert_totals(base, "scoped", _IN_SCOPE, values, scope.first)
         yield
     finally:
         base.execute("DROP TABLE temp.scoped")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from openoutcry.ledger import queries
+from openoutcry.ledger.index_schema import ALL
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.market_versions import preferred
 from openoutcry.ledger.queries import ScopeCounts, StrategySummary
-from openoutcry.ledger.query_scope import Scope
+from openoutcry.ledger.query_scope import Scope, scope_totals
 from openoutcry.ledger.run_settings import Setting, other_settings, setting_at, setting_with
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,24 @@ class Ranking:
     strategies: Sequence[StrategySummary] = ()
     counts: ScopeCounts = field(default_factory=ScopeCounts)
     others: Sequence[tuple[Setting, int]] = ()
+
+
+def in_scope(
+    base: sqlite3.Connection,
+    market: Market | None,
+    through: str | None,
+    query: Callable[[sqlite3.Connection, Scope], Result],
+    default: Result,
+) -> Result:
+    """Return the result of a query of a market's scope, or of all runs; `default` if its prices are unknown."""
+    scope: Scope | None = Scope(ALL, through)
+    if market is not None:
+        family = queries.family_of(base, market)
+        scope = None if family is None else Scope(family, through, first=preferred(base, market.fingerprint))
+    if scope is None:
+        return default
+    with scope_totals(base, scope):
+        return query(base, scope)
 
 
 def scope_at(base: sqlite3.Connection, scope: Scope, setting: str | None) -> Scope:

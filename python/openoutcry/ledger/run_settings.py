@@ -167,7 +167,7 @@ def _by_strictness(base: sqlite3.Connection) -> list[tuple[int, str, str]]:
 
 def other_settings(base: sqlite3.Connection, table: str, family: int, setting: int) -> list[tuple[Setting, int]]:
     """Return the other settings with finished trials, and the number of these trials."""
-    query = f"SELECT SUM(n + n_covered + n_undefined) FROM {table} WHERE family = ? AND setting = ?"
+    query = f"SELECT SUM(n + n_covered + n_copied + n_undefined) FROM {table} WHERE family = ? AND setting = ?"
     found = []
     for other in [*(row[0] for row in _by_strictness(base)), UNSTATED]:
         n = 0 if other == setting else base.execute(query, (family, other)).fetchone()[0]

@@ -1,17 +1,19 @@
 """Totals of each strategy in the index, so that a ranking reads no runs.
 
 The mean of a strategy is over its markets, that of a market over its windows, and that of a window over its trials; a
-trial is the mean of its distinct results. Each moment of a market counts once, by the longest window that covers it
-(`openoutcry.ledger.counted_windows`), and each setting of costs and limits has totals of its own
-(`openoutcry.ledger.run_settings`). Repeated runs, windows within another one, and runs with other costs change neither
-means nor ranks. Sums are rounded once, so they do not depend on the order of the runs.
+trial is the mean of its distinct results. Of the versions of a market, one counts
+(`openoutcry.ledger.market_versions`); each of its moments counts once, by the longest window that covers it
+(`openoutcry.ledger.counted_windows`); and each setting of costs and limits has totals of its own
+(`openoutcry.ledger.run_settings`). Repeated runs, runs on changed copies of a market, windows within another one, and
+runs with other costs change neither means nor ranks. Sums are rounded once, so they do not depend on the order of the
+runs of a version.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import fsum
 from operator import itemgetter
@@ -39,6 +41,8 @@ class RankedRun(NamedTuple):
         run: Row ID.
         setting: ID of its costs and limits.
         window: Its window.
+        origin: ID of the market of which its market is a version.
+        precedence: Of the versions of a market, the lowest one counts.
     """
 
     family: int
@@ -51,6 +55,8 @@ class RankedRun(NamedTuple):
     run: int = 0
     setting: int = UNSTATED
     window: CountedWindow = CountedWindow()
+    origin: int = 0
+    precedence: int = 0
 
     def result(self) -> tuple[Any, ...]:
         """Return what distinguishes the results of a trial: all but the row ID."""
@@ -65,6 +71,7 @@ class StrategyTotal:
         n_runs: Number of runs, with repeated ones.
         n: Number of trials in the mean.
         n_covered: Number of trials that longer windows cover.
+        n_copied: Number of finished trials on other versions of a market.
         n_undefined: Number of finished trials without a Sharpe ratio.
         n_failed: Number of trials without a finished run.
         means: Mean of each value of `RankedRun.values`; None where undefined.
@@ -75,11 +82,17 @@ class StrategyTotal:
     n_runs: int
     n: int
     n_covered: int
+    n_copied: int
     n_undefined: int
     n_failed: int
     means: Values
     longest: RankedRun | None
     sample: RankedRun
+
+    @property
+    def n_finished(self) -> int:
+        """Number of finished trials."""
+        return self.n + self.n_covered + self.n_copied + self.n_undefined
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
@@ -93,16 +106,42 @@ def mean_of(values: Iterable[float | None]) -> float | None:
 
 def totals_by_family(runs: Iterable[RankedRun]) -> dict[tuple[int, int], StrategyTotal]:
     """Return the totals of a strategy by family, or `ALL`, and setting."""
-    families: dict[tuple[int, int], list[RankedRun]] = {}
+    # By family and setting, then by origin, then by precedence.
+    groups: dict[tuple[int, int], dict[int, dict[int, list[RankedRun]]]] = {}
     for run in runs:
-        families.setdefault((run.family, run.setting), []).append(run)
-    found = {key: _family_total(own) for key, own in families.items()}
-    for setting in sorted({setting for _, setting in families}):
-        found[ALL, setting] = _total_of([total for (_, at), total in found.items() if at == setting])
-    return found
+        for family in (run.family, ALL):
+            versions = groups.setdefault((family, run.setting), {}).setdefault(run.origin, {})
+            versions.setdefault(run.precedence, []).append(run)
+    by_version: dict[tuple[int, int], StrategyTotal] = {}
+    return {
+        key: _total_of([_origin_total(versions, by_version) for versions in origins.values()])
+        for key, origins in groups.items()
+    }
 
 
-def _family_total(runs: Sequence[RankedRun]) -> StrategyTotal:
+def _origin_total(
+    versions: Mapping[int, Sequence[RankedRun]], known: dict[tuple[int, int], StrategyTotal]
+) -> StrategyTotal:
+    """Return the total of the first version of a market with a finished run.
+
+    A later version changes nothing but counts: a longer or wider copy may be one that was made for a better result.
+    """
+    totals = []
+    for precedence, runs in sorted(versions.items()):
+        key = (runs[0].setting, precedence)
+        if key not in known:
+            known[key] = _version_total(runs)
+        totals.append(known[key])
+    chosen = next((each for each in totals if each.n_finished), totals[0])
+    n_runs, n_failed, n_finished = (sum(getattr(each, name) for each in totals) for name in _SUMMED)
+    n_copied = n_finished - chosen.n_finished
+    return chosen if len(totals) == 1 else replace(chosen, n_runs=n_runs, n_failed=n_failed, n_copied=n_copied)
+
+
+_SUMMED = ("n_runs", "n_failed", "n_finished")
+
+
+def _version_total(runs: Sequence[RankedRun]) -> StrategyTotal:
     # The first row of equal results stands for them.
     trials: dict[bytes, dict[tuple[Any, ...], RankedRun]] = {}
     for run in runs:
@@ -120,7 +159,7 @@ def _family_total(runs: Sequence[RankedRun]) -> StrategyTotal:
     n = len(kept & with_ratio)
     n_covered, n_undefined = len(with_ratio) - n, len(finished - with_ratio)
     means, sample = _windows_mean(counted, weights), longest or min(distinct, key=_by_trial)
-    return StrategyTotal(len(runs), n, n_covered, n_undefined, len(trials) - len(finished), means, longest, sample)
+    return StrategyTotal(len(runs), n, n_covered, 0, n_undefined, len(trials) - len(finished), means, longest, sample)
 
 
 def _trials(runs: Iterable[RankedRun]) -> set[bytes]:
@@ -146,13 +185,17 @@ def _weighted(values: Collection[tuple[float | None, int]]) -> float | None:
 
 
 def _total_of(families: Sequence[StrategyTotal]) -> StrategyTotal:
-    names = ("n_runs", "n", "n_covered", "n_undefined", "n_failed")
-    n_runs, n, n_covered, n_undefined, n_failed = (sum(getattr(each, name) for each in families) for name in names)
+    if len(families) == 1:
+        return families[0]
+    counts: dict[str, Any] = {name: sum(getattr(each, name) for each in families) for name in _COUNTS}
     longest = min((each.longest for each in families if each.longest), key=_by_length, default=None)
     sample = longest or min((each.sample for each in families), key=_by_trial)
     # A market without a ratio has no share in the other means.
     rated = [each.means for each in families if each.n] or [each.means for each in families]
-    return StrategyTotal(n_runs, n, n_covered, n_undefined, n_failed, _means(rated), longest, sample)
+    return StrategyTotal(**counts, means=_means(rated), longest=longest, sample=sample)
+
+
+_COUNTS = ("n_runs", "n", "n_covered", "n_copied", "n_undefined", "n_failed")
 
 
 def _means(rows: Sequence[Values]) -> Values:
@@ -180,10 +223,10 @@ class StrategyTotals:
         self._base = base
         self.changed: set[int] = set()
 
-    def regroup(self, family: int) -> None:
-        """Mark the strategies of a family that was merged into another one."""
-        rows = self._base.execute("SELECT strategy FROM strat_agg WHERE family = ?", (family,))
-        self.changed.update(strategy for (strategy,) in rows)
+    def regroup(self, families: Iterable[int]) -> None:
+        """Mark the strategies of families that were merged into others, or whose markets have other origins."""
+        query = "SELECT strategy FROM strat_agg WHERE family IN (?)"
+        self.changed.update(strategy for (strategy,) in select_in(self._base, query, families))
 
     def update(self) -> None:
         """Write the totals of the changed strategies."""
@@ -199,7 +242,12 @@ class StrategyTotals:
             )
 
 
-def insert_totals(base: sqlite3.Connection, table: str, condition: str, values: Mapping[str, Any]) -> None:
+_PRECEDENCE = f"CASE markets.id WHEN :first THEN {-(1 << 62)} ELSE precedence END"
+
+
+def insert_totals(
+    base: sqlite3.Connection, table: str, condition: str, values: Mapping[str, Any], first: int | None = None
+) -> None:
     """Insert the totals of the strategies with runs that fulfil a condition.
 
     Args:
@@ -207,16 +255,17 @@ def insert_totals(base: sqlite3.Connection, table: str, condition: str, values: 
         table: Table with the columns `index_schema.TOTALS`.
         condition: SQL condition on `runs`.
         values: Parameters of the condition.
+        first: ID of the market that counts before its other versions; None for the order of the ledger.
     """
     # CROSS JOIN keeps the order of the tables: the index of ranked runs is read in its order.
     query = (
         f"SELECT runs.strategy, family, trial, status = 'done', sharpe_ratio, {', '.join(AVERAGED)},"
         " COALESCE(n_returns, 0), sharpe_per_bar, COALESCE(candle_interval, ''), runs.id, setting,"
-        " first, last, n_symbols FROM runs CROSS JOIN markets"
+        f" first, last, origin, {_PRECEDENCE} FROM runs CROSS JOIN markets"
         f" ON markets.id = runs.market WHERE {condition} AND {IS_RANKED} ORDER BY runs.strategy"
     )
     found: list[tuple[int, int, int, StrategyTotal]] = []
-    for strategy, rows in groupby(base.execute(query, values), itemgetter(0)):
+    for strategy, rows in groupby(base.execute(query, {**values, "first": first}), itemgetter(0)):
         found += ((strategy, *key, total) for key, total in totals_by_family(map(_ranked, rows)).items())
         if len(found) >= _PER_QUERY:
             _insert(base, table, found)
@@ -226,25 +275,27 @@ def insert_totals(base: sqlite3.Connection, table: str, condition: str, values: 
 
 def _ranked(row: Sequence[Any]) -> RankedRun:
     family, trial, is_done = row[1:4]
-    n_returns, sharpe_per_bar, interval, run, setting, *window = row[-8:]
+    n_returns, sharpe_per_bar, interval, run, setting, start, end, origin, precedence = row[-9:]
     return RankedRun(
         family,
         trial,
         bool(is_done),
-        tuple(row[4:-8]),
+        tuple(row[4:-9]),
         n_returns,
         sharpe_per_bar,
         interval,
         run,
         setting,
-        window_of(*window),
+        window_of(start, end),
+        origin,
+        precedence,
     )
 
 
 def _insert(base: sqlite3.Connection, table: str, found: Sequence[tuple[int, int, int, StrategyTotal]]) -> None:
     query = "SELECT id, sha256 FROM strategies WHERE id IN (?)"
     names = dict(select_in(base, query, sorted({strategy for strategy, *_ in found})))
-    n_columns = 11 + len(AVERAGED) + 1
+    n_columns = 12 + len(AVERAGED) + 1
     base.executemany(
         f"INSERT INTO {table} VALUES (?{', ?' * (n_columns - 1)})",
         [(strategy, family, setting, names[strategy], *_row(total)) for strategy, family, setting, total in found],
@@ -252,7 +303,7 @@ def _insert(base: sqlite3.Connection, table: str, found: Sequence[tuple[int, int
 
 
 def _row(total: StrategyTotal) -> Iterator[Any]:
-    yield from (total.n_runs, total.n, total.n_covered, total.n_undefined, total.n_failed, *total.means)
+    yield from (*(getattr(total, name) for name in _COUNTS), *total.means)
     yield from (None if total.longest is None else total.longest.run, total.sample.run)
 
 

@@ -176,6 +176,7 @@ class Origin:
         source: Value for `openoutcry replay --data`; empty to use the bundled name of the market.
         digest: Digest of the record in that file; empty to use the digest of the run's own record.
         options: Words of the options that `source` is read with, without `--periods-per-year`.
+        notices: What the reader should know about the run, beside the caveats of its market.
     """
 
     command: str = ""
@@ -183,6 +184,7 @@ class Origin:
     source: str = ""
     digest: str = ""
     options: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
@@ -273,7 +275,8 @@ def page_renderer(
     inputs, n_trials = inputs or AnalysisInputs(), checked_integer("n_trials", n_trials, 1, 2**53)
     against = resolved_benchmark(run, inputs.benchmark)
     view, benchmark = full_view_of(run, n_trials, inputs, against), benchmark_view(run, against)
-    return partial(render_run, view, benchmark, notices_of(run), provenance_of(run, origin))
+    notices = [*(() if origin is None else origin.notices), *notices_of(run)]
+    return partial(render_run, view, benchmark, notices, provenance_of(run, origin))
 
 
 def tables_of(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None) -> dict[str, Table]:
