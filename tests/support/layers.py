@@ -62,7 +62,7 @@ LAYERS = {
     # Learners.
     "gym": _layer(
         "gym gym.environment gym.vector gym.spaces gym.episodes gym.rewards gym.buffers gym.observed_columns "
-        "gym.action_schemes gym.episode_markets "
+        "gym.action_schemes gym.episode_markets gym.replaced_markets "
         "gym.sub_environments gym.settings gym.step_info gym.lane_actions gym.lane_views gym.market_arguments "
         "gym.rendering vector",
         f"{BASE} data scenarios",

@@ -88,6 +88,7 @@ def report(
     from openoutcry.report.run_analysis import AnalysisInputs
     from openoutcry.report.run_report import Origin
 
+    inputs = AnalysisInputs(benchmark, factors, groups, seed)
     _check(out, self_verifying, without_data)
     check_tables(tables, table_format)
     read = RunRecord.load(record)
@@ -105,12 +106,15 @@ def report(
     )
     markets = datasets, len(source), sealed
     proof = _proof((read, chosen), markets, fill_key or "", key or "") if self_verifying else None
-    inputs = AnalysisInputs(benchmark, factors, groups, seed)
-    for notice in origin.notices:
-        echo(f"notice: {notice}", err=True)
+    _echo_notices(origin.notices)
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
+
+
+def _echo_notices(notices: tuple[str, ...]) -> None:
+    for notice in notices:
+        echo(f"notice: {notice}", err=True)
 
 
 def _bundled(record: RunRecord, run: int) -> list[str]:

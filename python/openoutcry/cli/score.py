@@ -117,14 +117,13 @@ def score(
         sides = SideColumns(benchmark, cash, equal_weight, tuple(passive or ()))
         result = _of_returns(files, (columns, sides, windows), reading, n_trials=trials, config=config)
     else:
-        given = {"--benchmark": benchmark, "--cash": cash, "--equal-weight": equal_weight, "--passive": passive}
-        _check_records(given)
+        _check_records({"--benchmark": benchmark, "--cash": cash, "--equal-weight": equal_weight, "--passive": passive})
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
-        windows = {window.dataset.fingerprint: window.dataset for window in evaluation.windows}
-        holdouts = recorded_holdouts(entries.records, windows.values())
+        markets = {window.dataset.fingerprint: window.dataset for window in evaluation.windows}
+        holdouts = recorded_holdouts(entries.records, markets.values())
         result = _Result(board, evaluation, replace(entries, notes=(*entries.notes, *holdouts)))
     _check_originals(result.board, original or ())
     written = _write_files(result, report, tables, table_format)

@@ -7,6 +7,7 @@ from typing import Any
 
 from openoutcry.errors import refusal
 from openoutcry.gym.episode_markets import EpisodeMarkets, episode_markets
+from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS
 from openoutcry.gym.observed_columns import LISTED, ObservedColumns, observed_columns
 
 
@@ -38,7 +39,9 @@ def replaced_markets(
     if dataset is None:
         raise refusal("argument_invalid", "the option `dataset` must be a market, or a list of them; received None")
     draw = markets.function or (markets.kind if markets.changes else None)
-    new = episode_markets((1, 1), seed, dataset, markets.split, draw, num_envs, least_symbols=markets.n_symbols)
+    new = episode_markets(
+        (N_SYMBOLS, N_DAYS), seed, dataset, markets.split, draw, num_envs, least_symbols=markets.n_symbols
+    )
     if new.n_symbols != markets.n_symbols:
         message = f"the option `dataset` needs markets of at most {markets.n_symbols} symbols"
         raise refusal("argument_invalid", f"{message}, as so far; received {new.n_symbols}")

@@ -94,7 +94,10 @@ impl Batch {
     fn set_streams(&mut self, streams: Vec<(u64, u64)>) -> PyResult<()> {
         if streams.len() != self.core.n_lanes() {
             let n_lanes = self.core.n_lanes();
-            return Err(raise("shape_mismatch", &format!("{n_lanes} streams are required; received {}", streams.len())));
+            return Err(raise(
+                "shape_mismatch",
+                &format!("{n_lanes} streams are required; received {}", streams.len()),
+            ));
         }
         self.core.set_streams(&streams);
         Ok(())

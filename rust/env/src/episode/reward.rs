@@ -149,7 +149,8 @@ pub(crate) fn logs(
     let mut rewards = log_returns(returns, RUIN, workspace);
     // No lane is near ruin if none of both is below the half; fewer comparisons than those of each lane.
     let half = 0.5 * NEAR_RUIN;
-    if rewards.iter().zip(&*paid).fold(false, |any, (reward, paid)| any | (*reward < half) | (*paid < half)) {
+    let is_low = |number: &f64| u8::from(*number < half);
+    if rewards.iter().zip(&*paid).fold(0, |any, (reward, paid)| any | is_low(reward) | is_low(paid)) != 0 {
         for (k, reward) in rewards.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
             if is_near_ruin(*reward, paid[k]) {
                 *reward = log_of_nav(nav(k)) - paid[k];
