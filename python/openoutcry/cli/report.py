@@ -96,18 +96,13 @@ def report(
     source = source or ([] if sealed else _bundled(read, chosen))
     datasets, key = _datasets(source, reading, sealed), None if public_key is None else public_key_of(public_key)
     done, made = _replayed((read, chosen), datasets, key, fill_key)
-    origin = Origin(
-        f"openoutcry {shlex.join(sys.argv[1:])}",
-        record,
-        source[0] if len(source) == 1 else "",
-        read.digest or "",
-        tuple(words_of(reading.options)),
-        tuple(recorded_holdouts([read.runs()[chosen]], datasets)),
-    )
-    markets = datasets, len(source), sealed
-    proof = _proof((read, chosen), markets, fill_key or "", key or "") if self_verifying else None
+    market, notices = source[0] if len(source) == 1 else "", tuple(recorded_holdouts([read.runs()[chosen]], datasets))
+    command, options = f"openoutcry {shlex.join(sys.argv[1:])}", tuple(words_of(reading.options))
+    origin = Origin(command, record, market, read.digest or "", options, notices)
+    shown = (datasets, len(source), sealed), fill_key or "", key or ""
+    proof = _proof((read, chosen), *shown) if self_verifying else None
     _echo_notices(origin.notices)
-    summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
+    summary = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
 
