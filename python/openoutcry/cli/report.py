@@ -102,7 +102,7 @@ def report(
     shown = (datasets, len(source), sealed), fill_key or "", key or ""
     proof = _proof((read, chosen), *shown) if self_verifying else None
     _echo_notices(origin.notices)
-    summary = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
+    summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
 
