@@ -157,9 +157,7 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
 def _show(report: Report, picture: Path | None) -> None:
     console = Console()
     console.width = max(console.width, 120)
-    result = (
-        f"{len(report.leaks)} of {counted(report.n_columns, 'column')} look ahead" if report.leaks else "no look-ahead"
-    )
+    result = f"{len(report.leaks)} of {report.n_columns:,} columns look ahead" if report.leaks else "no look-ahead"
     result = "not checked with every perturbation" if report.incomplete else result
     result += f", {len(report.unsure)} unsure" if report.unsure else ""
     size = f"{counted(report.source.n_bars, 'bar')}, {counted(report.n_cuts, 'cut')}, {counted(report.n_runs, 'run')}"

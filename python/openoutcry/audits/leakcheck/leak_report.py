@@ -212,7 +212,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        summary = f"{self.target} ({self.kind}): {len(self.leaks)} of {counted(self.n_columns, 'column')} look ahead"
+        summary = f"{self.target} ({self.kind}): {len(self.leaks)} of {self.n_columns:,} columns look ahead"
         lines = [f"  {leak}" for leak in self.leaks[:_SHOWN]]
         if len(self.leaks) > _SHOWN:
             lines.append(f"  and {len(self.leaks) - _SHOWN} more")
