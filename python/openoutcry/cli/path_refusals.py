@@ -40,7 +40,7 @@ def refused_path(error: OSError, words: Iterable[str]) -> OpenOutcryError | None
 def with_folder_hint(message: str, words: Iterable[str]) -> str:
     """Return an error message, with a hint if it quotes a folder of the command."""
     # A message that asks for a folder may quote one.
-    if "hint:" in message or "folder" in message:
+    if "hint:" in message or "folder is required" in message:
         return message
     given = (text for each in words for text in (each, each.partition("=")[2]))
     folder = next((each for each in given if each and f"'{each}'" in message and is_folder(Path(each))), None)
