@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def told(folder: Path, *words: str) -> Any:
+def printed(folder: Path, *words: str) -> Any:
     done = typed("report", *words, "--data", "trending-3.csv", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -53,13 +53,13 @@ def told(folder: Path, *words: str) -> Any:
 
 @pytest.mark.parametrize("agent", ["trend.json", "trend:fast=5,slow=65"])
 def test_a_candidate_and_a_strategy_repeat_their_own_record(folder: Path, agent: str) -> None:
-    (pair,) = told(folder, "stability", "trend-run.json", "--agent", agent)["pairs"]
+    (pair,) = printed(folder, "stability", "trend-run.json", "--agent", agent)["pairs"]
     assert pair["n_decisions"] == WINDOW[1] - WINDOW[0] - 1
     assert (pair["share_equal"], pair["share_equal_on_same"], pair["nav_difference"]) == (1.0, 1.0, 0.0)
 
 
 def test_a_strategy_with_other_parameters_decides_otherwise(folder: Path) -> None:
-    (pair,) = told(folder, "stability", "trend-run.json", "--agent", "trend:fast=20,slow=65")["pairs"]
+    (pair,) = printed(folder, "stability", "trend-run.json", "--agent", "trend:fast=20,slow=65")["pairs"]
     assert 0.0 < pair["share_equal"] < 1.0
 
 
@@ -67,7 +67,7 @@ def test_a_candidate_that_is_code_needs_its_options_and_repeats_its_record(folde
     run = ["run", "--data", "trending-3.csv", "--agent", "Rising.json", "--window", "70:160", "--ledger-dir", "ledger"]
     done = typed(*run, *UNSAFE, "--record", "rising.json", cwd=folder)
     assert done.returncode == 0, done.stderr
-    (pair,) = told(folder, "stability", "rising.json", "--agent", "Rising.json", *UNSAFE)["pairs"]
+    (pair,) = printed(folder, "stability", "rising.json", "--agent", "Rising.json", *UNSAFE)["pairs"]
     assert (pair["share_equal"], pair["nav_difference"]) == (1.0, 0.0)
     for word, record in (("stability", "rising.json"), ("timing", "weekly.json")):
         refused = typed("report", word, record, "--data", "trending-3.csv", "--agent", "Rising.json", cwd=folder)
@@ -76,7 +76,7 @@ def test_a_candidate_that_is_code_needs_its_options_and_repeats_its_record(folde
 
 @pytest.mark.parametrize("agent", ["trend.json", "trend:fast=5,slow=65"])
 def test_the_phases_of_a_candidate_are_the_candidate_started_later(folder: Path, agent: str) -> None:
-    found = told(folder, "timing", "weekly.json", "--agent", agent)["runs"][0]
+    found = printed(folder, "timing", "weekly.json", "--agent", agent)["runs"][0]
     assert (found["method"], len(found["phases"])) == ("the agent, started later", 5)
     later = oo.run_backtest(MARKET, "trend:fast=5,slow=65", (WINDOW[0] + 3, WINDOW[1]))
     first = 70 + 5 - WINDOW[0]
@@ -89,9 +89,9 @@ def test_the_phases_of_a_candidate_are_the_candidate_started_later(folder: Path,
 def test_a_program_is_asked_again_and_started_for_each_phase(folder: Path) -> None:
     (folder / "half.py").write_text(PROGRAM)
     agent = ("--agent", f"cmd:{sys.executable} half.py", "--sandbox", "none")
-    (pair,) = told(folder, "stability", "weekly.json", *agent)["pairs"]
+    (pair,) = printed(folder, "stability", "weekly.json", *agent)["pairs"]
     assert (pair["n_equal"], pair["share_equal_on_same"]) == (0, 0.0)
-    assert len(told(folder, "timing", "weekly.json", *agent)["runs"][0]["phases"]) == 5
+    assert len(printed(folder, "timing", "weekly.json", *agent)["runs"][0]["phases"]) == 5
 
 
 @pytest.mark.parametrize("words", [("stability", "weekly.json", "trend-run.json"), ("timing", "weekly.json")])

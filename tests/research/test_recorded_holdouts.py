@@ -32,7 +32,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def command(session: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command in the folder of the session, whose ledger is the default one."""
+    """Run a command in the folder of the session; its ledger is the default one."""
     monkeypatch.setenv("OPENOUTCRY_LEDGER", str(session / "ledger"))
 
     def run(*words: str) -> Any:

@@ -120,7 +120,7 @@ def test_a_rollout_values_the_last_observation_of_an_episode_and_not_the_next_ep
 
 
 def ruinous(learner: ModuleType, mode: AutoresetMode) -> Any:
-    """Return lanes whose price rises tenfold at bar 9, in which a short account is ruined by the fifth step."""
+    """Return lanes with a tenfold price at bar 9: a short account is ruined by the fifth step."""
     dates = np.datetime64("2000-01-03") + np.arange(40)
     prices = np.where(np.arange(40) < 9, 100.0, 1000.0)[:, None]
     market = oo.Dataset.from_arrays(dates, ["X"], prices, periods_per_year=252.0)

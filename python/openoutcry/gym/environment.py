@@ -203,7 +203,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         return core, native.Episodes((start, end), n_bars, split, market.n_bars)
 
     def _adopt(self, market: Dataset, settings: _Settings, natives: dict[int, _Native]) -> None:
-        """Use a market and settings, whose native environments are kept by market."""
+        """Use a market and settings, with their native environments by market."""
         self._dataset, (self._costs, self._limits, self._windows) = market, settings
         self._natives, (self._core, self._stream) = natives, natives[id(market)]
 

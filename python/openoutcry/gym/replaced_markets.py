@@ -19,7 +19,7 @@ def replaced_markets(
     arguments: Mapping[str, Any],
     num_envs: int | None,
 ) -> EpisodeMarkets:
-    """Return the markets after a reset, whose observation is that of `markets`.
+    """Return the markets after a reset, with the observation of `markets`.
 
     Args:
         markets: The markets so far, which are returned without an option `dataset`.

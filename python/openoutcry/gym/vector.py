@@ -253,9 +253,8 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
         seeds = lane_seeds(seed, is_reset, is_seeded=self._is_seeded)
         # Markets, draws and the batch first: whatever raises changes nothing.
-        seed_of_market = self._settings["seed"]
         markets = replaced_markets(
-            self._markets, changes, seed_of_market, self._observed, self._arguments, self.num_envs
+            self._markets, changes, self._settings["seed"], self._observed, self._arguments, self.num_envs
         )
         streams = started_streams(self._core.streams, seeds)
         next_draws, later_draws = (markets.of_lanes(is_reset, streams, ahead) for ahead in (0, 1))

@@ -1,4 +1,4 @@
-"""Versions of a market, of which one counts in a ranking.
+"""Versions of a market: one of them counts in a ranking.
 
 Anyone can make a longer or wider copy of a market on which a strategy looks better or worse: with copies of a symbol,
 or with a trend before its first bar. The first version of a market that the ledger recorded therefore counts before
@@ -36,7 +36,7 @@ def precedence_of(market: int, fingerprint: str) -> int:
 def set_origin(base: sqlite3.Connection, market: int, similar: Collection[int]) -> set[int]:
     """Set the origin of a new market, and return families with other rankings.
 
-    The origin is the market of which it is a version: that of the similar market with the lowest precedence. A bundled
+    The origin is that of the similar market with the lowest precedence: the new market is a version of it. A bundled
     dataset has no origin but itself, and becomes the origin of similar markets.
 
     Args:

@@ -41,7 +41,7 @@ class RankedRun(NamedTuple):
         run: Row ID.
         setting: ID of its costs and limits.
         window: Its window.
-        origin: ID of the market of which its market is a version.
+        origin: ID of the origin of its market.
         precedence: Of the versions of a market, the lowest one counts.
     """
 

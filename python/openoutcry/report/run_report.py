@@ -176,7 +176,7 @@ class Origin:
         source: Value for `openoutcry replay --data`; empty to use the bundled name of the market.
         digest: Digest of the record in that file; empty to use the digest of the run's own record.
         options: Words of the options that `source` is read with, without `--periods-per-year`.
-        notices: What the reader should know about the run, beside the caveats of its market.
+        notices: What the reader should know about the run, in addition to the caveats of its market.
     """
 
     command: str = ""

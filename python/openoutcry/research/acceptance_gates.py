@@ -255,7 +255,7 @@ _Measured = tuple["float | None", str]
 
 
 def _remarked(name: str, measured: _Measured, threshold: float | None) -> Gate | None:
-    """Return a gate whose reason is a remark about its value."""
+    """Return a gate with a remark about its value as the reason."""
     value, remark = measured
     gate = _gate(name, (value, remark or SKIPPED), threshold, "<=")
     return gate if gate is None or not gate.evaluated else replace(gate, reason=remark)

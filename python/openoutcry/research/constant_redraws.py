@@ -234,7 +234,7 @@ def _shuffled(texts: list[str], rng: np.random.Generator) -> list[str]:
 
 
 def _param(draw: _Draw, spec: Mapping[str, Any], value: Any) -> Any:
-    """Return another value of a param whose value is a constant of the source."""
+    """Return another value of a param that is a constant of the source."""
     if "choices" in spec:
         return draw.of(value, 2)
     if value != spec["default"] or draw.of(value, 2) == value:
