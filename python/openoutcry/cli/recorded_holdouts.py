@@ -63,7 +63,7 @@ def _notices(
     record: RunRecord, definition: Mapping[str, object], known: Mapping[str, Dataset], ledger: Ledger
 ) -> Iterator[str]:
     """Yield the notice of the first run that reads a holdout, with the number of others."""
-    found = []
+    found: list[str] = []
     for header in record.headers:
         dataset = known.get(header["dataset.fingerprint"])
         if dataset is None:

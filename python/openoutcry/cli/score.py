@@ -119,8 +119,7 @@ def score(
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
-        windows = {window.dataset.fingerprint: window.dataset for window in evaluation.windows}
-        holdouts = recorded_holdouts(entries.records, windows.values())
+        holdouts = recorded_holdouts(entries.records, (window.dataset for window in evaluation.windows))
         result = _Result(board, evaluation, replace(entries, notes=(*entries.notes, *holdouts)))
     _check_originals(result.board, original or ())
     if report is not None:
