@@ -18,6 +18,11 @@ from openoutcry.harness.agent_lookup import public_name
 from openoutcry.harness.command_secrets import MASK, public_command, public_words, without_secrets
 
 SECRET = "hunter2hunter2"
+AGENT = f"""import sys
+assert sys.argv[2] == {SECRET!r}
+for line in sys.stdin:
+    print('{{"orders": []}}', flush=True)
+"""
 
 
 @pytest.mark.parametrize(
@@ -83,9 +88,7 @@ def test_errors_of_a_command_repeat_no_secret() -> None:
 def test_a_run_with_a_secret_writes_it_nowhere(sandbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Record, ledger, page and output have the mask; the agent, which checks it, has the value."""
     agent = tmp_path / "agent.py"
-    agent.write_text(
-        f"import sys\nassert sys.argv[2] == {SECRET!r}\nfor line in sys.stdin: print('{{\"orders\": []}}', flush=True)\n"
-    )
+    agent.write_text(AGENT)
     monkeypatch.setenv("OPENOUTCRY_LEDGER", str(tmp_path / "ledger"))
     command = f"cmd:{shlex.quote(sys.executable)} agent.py --api-key {SECRET}"
     words = ("--agent", command, "--window", "19:24", "--sandbox", sandbox, "--ledger")
