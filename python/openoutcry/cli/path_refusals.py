@@ -1,4 +1,4 @@
-"""Refusals of folders in place of files, and of other paths of a command that cannot be used.
+"""Refusals of folders in place of files, and of other unusable paths.
 
 Every command reads and writes files through several layers. What none of them refuses is refused here, so that a wrong
 path is never a traceback.
@@ -16,9 +16,9 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def refused_path(error: OSError, words: Iterable[str]) -> OpenOutcryError | None:
-    """Return the refusal of a path that a command names or that is below one; None for other paths.
+    """Return the refusal of a path that a command names; None for other paths.
 
-    An error of another path, such as one of an agent in this process, keeps its traceback.
+    So are paths below one. An error of another path, such as one of an agent in this process, keeps its traceback.
 
     Args:
         error: What the operating system reported.
@@ -38,7 +38,7 @@ def refused_path(error: OSError, words: Iterable[str]) -> OpenOutcryError | None
 
 
 def with_folder_hint(message: str, words: Iterable[str]) -> str:
-    """Return an error message with a hint if it quotes a word of the command line that is a folder."""
+    """Return an error message with a hint if it quotes a folder of the command."""
     if "hint:" in message:
         return message
     given = (text for each in words for text in (each, each.partition("=")[2]))

@@ -93,22 +93,23 @@ def report(
     source = source or ([] if sealed else _bundled(read, chosen))
     datasets, key = _datasets(source, reading, sealed), None if public_key is None else public_key_of(public_key)
     done, made = _replayed((read, chosen), datasets, key, fill_key)
-    origin = Origin(
-        f"openoutcry {shlex.join(sys.argv[1:])}",
-        record,
-        source[0] if len(source) == 1 else "",
-        read.digest or "",
-        tuple(words_of(reading.options)),
-        tuple(recorded_holdouts([read.runs()[chosen]], datasets)),
-    )
+    named, words = source[0] if len(source) == 1 else "", tuple(words_of(reading.options))
+    notices = _shown_notices(read.runs()[chosen], datasets)
+    command = f"openoutcry {shlex.join(sys.argv[1:])}"
+    origin = Origin(command, record, named, read.digest or "", words, notices)
     markets = datasets, len(source), sealed
     proof = _proof((read, chosen), markets, fill_key or "", key or "") if self_verifying else None
     inputs = AnalysisInputs(benchmark, factors, groups, seed)
-    for notice in origin.notices:
-        echo(f"notice: {notice}", err=True)
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
+
+
+def _shown_notices(record: RunRecord, datasets: list[Dataset]) -> tuple[str, ...]:
+    notices = tuple(recorded_holdouts([record], datasets))
+    for notice in notices:
+        echo(f"notice: {notice}", err=True)
+    return notices
 
 
 def _bundled(record: RunRecord, run: int) -> list[str]:

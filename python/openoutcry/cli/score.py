@@ -119,8 +119,7 @@ def score(
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
-        holdouts = recorded_holdouts(entries.records, (window.dataset for window in evaluation.windows))
-        result = _Result(board, evaluation, replace(entries, notes=(*entries.notes, *holdouts)))
+        result = _Result(board, evaluation, _with_holdouts(entries, evaluation))
     _check_originals(result.board, original or ())
     if report is not None:
         _write(result, report)
@@ -139,6 +138,11 @@ class _Result:
     entries: Entries = field(default_factory=lambda: Entries((), ()))
     tables: Mapping[str, str] = field(default_factory=dict)
     periods_origin: str = ""
+
+
+def _with_holdouts(entries: Entries, evaluation: Evaluation) -> Entries:
+    found = recorded_holdouts(entries.records, (window.dataset for window in evaluation.windows))
+    return replace(entries, notes=(*entries.notes, *found))
 
 
 def _of_returns(

@@ -29,7 +29,7 @@ def is_program_or_server(name: str) -> bool:
 
 
 def public_name(agent: str) -> str:
-    """Return the name of an agent on boards and in messages: no secret of a URL or a command."""
+    """Return the name of an agent on boards and in messages, without secrets."""
     if is_url(agent):
         scheme, _, rest = shown_url(agent).partition(":")
         return f"{scheme.lower()}:{rest}"

@@ -1,4 +1,4 @@
-"""Commands of agents as they are shown and recorded: without the values of secrets.
+"""Commands of agents as they are shown and recorded, without secrets.
 
 A value is secret if the name before it says so: `--api-key VALUE`, `--token=VALUE`, `PASSWORD=VALUE` or
 `Authorization: VALUE`. So is the password of a URL, and a word in the form of a common API key.
@@ -44,7 +44,7 @@ def public_words(words: Sequence[str]) -> list[str]:
 
 
 def without_secrets(text: str, words: Sequence[str]) -> str:
-    """Return a text without the secrets of the commands among the words of a command line."""
+    """Return a text without the secrets of the agents of a command line."""
     commands = [word.partition("cmd:")[2] for word in words if word.startswith(("cmd:", "--agent=cmd:"))]
     for command in commands:
         try:

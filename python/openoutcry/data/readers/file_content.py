@@ -193,6 +193,20 @@ def _limited(file: IO[bytes], raw: IO[bytes], path: Path) -> bytes:
     return content.getvalue()
 
 
+def parquet_parts(path: Path) -> tuple[list[Path], parquet_size.Limit]:
+    """Return the files of a Parquet file or folder, and their limit.
+
+    Files that pyarrow does not read, such as hidden ones, are left out.
+    """
+    from pyarrow import parquet
+
+    check_regular(path)
+    parts = [path] if path.is_file() else sorted(map(Path, parquet.ParquetDataset(path).files))
+    for part in parts:
+        check_regular(part)
+    return parts, limit_of(sum(part.stat().st_size for part in parts), path.name)
+
+
 def limit_of(size: int, name: str) -> parquet_size.Limit:
     """Return the limit of the content of Parquet files of `size` bytes."""
     return parquet_size.Limit(name, size, _most_bytes(size))

@@ -30,7 +30,7 @@ class Limit(NamedTuple):
 
 
 def parquet_table(source: Any, chunks: Sequence[Any], limit: Limit) -> Any:
-    """Return the Arrow table of a Parquet file, or of a folder of them, with checked columns.
+    """Return the Arrow table of a Parquet file or folder with checked columns.
 
     Long texts that are stored once and repeated on many rows stay stored once.
 
@@ -48,7 +48,9 @@ def parquet_table(source: Any, chunks: Sequence[Any], limit: Limit) -> Any:
 
 
 def checked_chunks(parts: Sequence[Any], limit: Limit) -> list[Any]:
-    """Return the metadata of every column of every group of rows; refuse files that hold too much.
+    """Return the metadata of all columns; refuse files that hold too much.
+
+    Every group of rows has metadata of its own.
 
     Args:
         parts: What pyarrow reads of each file.
@@ -79,7 +81,10 @@ def checked_chunks(parts: Sequence[Any], limit: Limit) -> list[Any]:
 
 
 def is_prefixed(chunk: Any) -> bool:
-    """Return whether texts of a column share prefixes, which pyarrow cannot read as a dictionary."""
+    """Return whether texts of a column share prefixes.
+
+    pyarrow cannot read them as a dictionary.
+    """
     return _PREFIXED in chunk.encodings
 
 
@@ -95,7 +100,10 @@ def _longest(chunk: Any) -> int:
 
 
 def _prefixed_bytes(file: Any, chunks: Sequence[Any], n_before: int, limit: Limit) -> int:
-    """Return the bytes of the texts with shared prefixes; those that cannot be long are not measured."""
+    """Return the bytes of the texts with shared prefixes.
+
+    Those that cannot be long are not measured.
+    """
     prefixed = [chunk for chunk in chunks if chunk.physical_type == "BYTE_ARRAY" and is_prefixed(chunk)]
     if n_before + sum(map(_longest, prefixed)) <= limit.most:
         return sum(map(_longest, prefixed))
@@ -112,7 +120,7 @@ def _prefixed_bytes(file: Any, chunks: Sequence[Any], n_before: int, limit: Limi
 
 
 def _chunks(metadata: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the metadata of every column of every group of rows, with the length of values of a fixed one."""
+    """Yield the metadata of all columns with the fixed length of their values."""
     lengths = [max(0, metadata.schema.column(place).length) for place in range(metadata.num_columns)]
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         yield from ((group.column(place), length) for place, length in enumerate(lengths))

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.harness.command_secrets import public_words
 from openoutcry.harness.sandbox import readable_paths
 from openoutcry.harness.sandbox.hidden_paths import hard_links, names_of
 from openoutcry.harness.sandbox.host_features import Host, Tier, this_host
@@ -205,8 +204,9 @@ class Sandbox:
         # A relative path starts at the agent's folder, the working directory of the program.
         program = shutil.which(os.path.join(folder, name) if os.sep in name else name)
         if not name or program is None:
-            public_name = public_words([name])[0]
-            raise refusal("unknown_agent", f"an agent must be a program that can be run; received {public_name!r}")
+            # `NAME=VALUE` is no program, and the value may be a secret.
+            shown = name.partition("=")[0] + "=..." if "=" in name else name
+            raise refusal("unknown_agent", f"an agent must be a program that can be run; received {shown!r}")
         if Path(program).parent.name == "shims":
             wanted = "a program in the sandbox must be the executable itself, not a shim of a version manager"
             hint = f"hint: use the path that the version manager prints, such as `pyenv which {Path(program).name}`"
