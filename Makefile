@@ -17,7 +17,7 @@ STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
 # Versions of the last run of `test-train`, in addition to the pins. pufferlib-core pins torch but works with others.
 TORCH := torch==2.13.0
-TRAINERS := stable-baselines3==2.9.2 sb3-contrib==2.9.2 sbx-rl==0.28.0 jax==0.10.2 torchrl==0.14.1 tensordict==0.15.3 \
+TRAINERS := stable-baselines3==2.9.2 sb3-contrib==2.9.2 sbx-rl==0.28.0 jax==0.10.2 torchrl==0.14.1 tensordict==0.14.3 \
   "minari[create,hdf5]==0.5.4" pillow psutil==7.2.2
 PUFFER := pufferlib-core==3.0.23
 # A second environment without the pins: RLlib needs gymnasium 1.2.2 exactly, and Tianshou pandas below 3.

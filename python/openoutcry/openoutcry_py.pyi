@@ -502,11 +502,8 @@ class Batch:
         With a seed, lane i starts the stream of `seed + i`.
         """
 
-    def seed_lanes(self, seeds: list[int | None]) -> None:
-        """Start the stream of each seed, one per lane, or None to continue.
-
-        The next reset begins its first episode.
-        """
+    def set_streams(self, streams: list[tuple[int, int]]) -> None:
+        """Set the seed of every lane, and the index of its next episode."""
 
     def save(self) -> bytes:
         """Return the accounts and episodes of all lanes as bytes."""

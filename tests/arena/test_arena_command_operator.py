@@ -176,8 +176,8 @@ def test_a_market_belongs_to_the_quarter_in_which_its_result_was_final(ground: F
     assert lines[0] == "log: openoutcry.arena/local, 8 records since 2026-05-08"
     assert lines[1] == "agents: 2, snapshots: 1, newest 2026-05-08T12:00:00Z"
     assert lines[2:4] == [
-        "all: 1 markets with a result, 2 agents scored, first ada",
-        "2026Q2: 1 markets with a result, 2 agents scored, first ada",
+        "all: 1 market with a result, 2 agents scored, first ada",
+        "2026Q2: 1 market with a result, 2 agents scored, first ada",
     ]
     assert all(line.endswith(": 0 markets with a result, 0 agents scored") for line in lines[4:])
     assert [line.split()[:3] for line in said(tmp_path, "season", "2026Q2")] == [["1", "ada", "1"], ["2", "bob", "1"]]

@@ -15,7 +15,7 @@ from openoutcry.backtest.decision_makers import definition_of, named_agent
 from openoutcry.backtest.strategies import LIBRARY, Strategy, from_json
 from openoutcry.backtest.strategies.observing_agent import observing_agent
 from openoutcry.backtest.strategies.parameter_space import Ranges
-from openoutcry.backtest.strategies.strategy_text import strategy_of_text, text_of_strategy
+from openoutcry.backtest.strategies.strategy_text import call_text, strategy_of_text, text_of_strategy
 from openoutcry.scoring.baseline_board import run_board
 
 pytestmark = pytest.mark.once
@@ -38,6 +38,7 @@ def test_a_strategy_as_text_decides_as_its_agent_does_to_the_bit(name: str) -> N
     agent = oo.run_backtest(FX, strategy.agent(FX.symbols), lookback=strategy.lookback)
     assert run.window == agent.window
     assert run.nav.tobytes() == agent.nav.tobytes()
+    assert call_text("Blend", {}) == "Blend", "no dangling colon"
     assert (run.name, run.strategy) == (text_of_strategy(strategy), strategy.to_json())
     assert strategy_of_text(run.name) == strategy
 

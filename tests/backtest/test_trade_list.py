@@ -27,8 +27,8 @@ def test_a_trade_has_its_dates_prices_size_and_profit_in_account_currency() -> N
     a, b = sorted(round_trips(run))
     assert a[:6] == ("A", "long", DATES[1], DATES[4], 10.0, 12.0)
     assert b[:6] == ("B", "short", DATES[1], DATES[4], 20.0, 18.0)
-    assert (a.size, a.profit, a.return_, a.n_bars) == pytest.approx((500.0, 100.0, 0.2, 3))
-    assert (b.size, b.profit, b.return_) == pytest.approx((500.0, 50.0, 0.1))
+    assert (a.quantity, a.notional, a.profit, a.return_, a.n_bars) == pytest.approx((50.0, 500.0, 100.0, 0.2, 3))
+    assert (b.quantity, b.notional, b.profit, b.return_) == pytest.approx((25.0, 500.0, 50.0, 0.1))
     assert run.nav[-1] == pytest.approx(1.15)
     assert payoff_of(round_trips(run)) == (None, pytest.approx(75.0))
 

@@ -72,7 +72,7 @@ BAD: dict[str, tuple[Callable[[OpenOutcryVectorEnv], Any], str, str]] = {
     "a seed of a list below 0": (lambda env: env.reset(seed=[1, None, -2]), "argument_invalid", "`seed`"),
     "a seed in words": (lambda env: env.reset(seed="one"), "argument_invalid", "`seed`"),
     "an unknown option": (lambda env: env.reset(options={"cost": None}), "argument_invalid", "'cost'"),
-    "another market": (lambda env: env.reset(options={"dataset": "fx"}), "argument_invalid", "another environment"),
+    "another market": (lambda env: env.reset(options={"dataset": "fx"}), "argument_invalid", "at most 4 symbols"),
     "costs of few lanes": (lambda env: env.reset(options={"costs": [oo.CostModel()]}), "argument_invalid", "`costs`"),
     "costs that are none": (lambda env: env.reset(options={"costs": 3.0}), "cost_invalid", "`costs`"),
     "a window outside": (lambda env: env.reset(options={"window": (0, 500)}), "window_invalid", "500"),
@@ -82,7 +82,7 @@ BAD: dict[str, tuple[Callable[[OpenOutcryVectorEnv], Any], str, str]] = {
         "all lanes",
     ),
     "assigned costs": (lambda env: setattr(env, "costs", oo.CostModel.zero()), "argument_invalid", "options"),
-    "an assigned market": (lambda env: setattr(env, "datasets", ()), "argument_invalid", "another environment"),
+    "an assigned market": (lambda env: setattr(env, "datasets", ()), "argument_invalid", "options"),
     "a mask of numbers": (lambda env: env.reset(options={"reset_mask": np.ones(3)}), "shape_mismatch", "`reset_mask`"),
     "a mask of no lane": (
         lambda env: env.reset(options={"reset_mask": np.zeros(3, bool)}),

@@ -97,7 +97,7 @@ def test_buffers_of_another_batch_are_refused() -> None:
     mine, other = pair(3, 4)[0], pair(3, 4, dataset=oo.Dataset.synthetic(4, 160, 4))[0]
     for each in (mine, other):
         each.reset(seed=0)
-    (bound, *_), before = mine._buffer_sets[1], other.bars.tolist()
+    (bound, *_), before = mine._rotating, other.bars.tolist()
     with pytest.raises(oo.OpenOutcryError, match="sliding observations of this batch"):
         other._core.step(np.zeros((3, 4)), None, bound)
     assert other.bars.tolist() == before

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.ledger import PriorResults, StrategySummary
-from openoutcry.ledger.prior_entries import quoted, row_text
+from openoutcry.ledger.prior_entries import Names, quoted, row_text
 from openoutcry.ledger.prior_knowledge import LeftOut, format_prior_results
 from openoutcry.ledger.prompt_tokens import shortened, tokens
 
@@ -133,7 +133,7 @@ def test_the_attacks_fit_in_2000_tokens_of_a_real_tokenizer(how: str) -> None:
 
 def test_large_counts_and_ratios_keep_their_columns() -> None:
     for mean in (1e300, -1e300, 12_345.6):
-        row = row_text(9_999, replace(benign(1), mean=mean, n=999_999))
+        row = row_text(9_999, replace(benign(1), mean=mean, n=999_999), Names([]))
         assert re.match(r'9999 \| 999999 \| .{11} \|  0\.40 \| "', row)
 
 
@@ -151,3 +151,21 @@ def test_a_shortened_text_has_at_most_its_tokens(text: str, most: int) -> None:
     found = shortened(text, most)
     assert tokens(found) <= most
     assert found == text or text.startswith(found[:-1])
+
+
+def test_strategies_that_differ_have_different_names_in_the_prompt() -> None:
+    """Names were cut before the parameters that differ, so two trials looked the same."""
+    usual = {"side": "long-short", "width": 2.5, "window": 64, "exit": 0.25, "trend": 200}
+    params = [usual | {"last": rank % 4, "hold": rank // 4} for rank in range(6)]
+    params += [usual | {"last": 0, "hold": 0, "note": "a" * 300 + str(rank)} for rank in range(5)]
+    strategies = [
+        replace(benign(rank), strategy_id=f"{rank:02}" * 32, strategy=json.dumps({"name": "reversion", "params": each}))
+        for rank, each in enumerate(params)
+    ]
+    text = prior_text(strategies)
+    rows = re.findall(r'^ *\d+ \|.*\| ("reversion.*)$', text, re.MULTILINE)
+    entries = re.findall(r'^\d+\. mean .*?; ("reversion[^"]*")', text, re.MULTILINE)
+    assert len(rows) == len(set(rows)) == 8
+    assert len(entries) == len(set(entries)) == 8
+    assert rows[1].startswith('"reversion(last=1, hold=0')
+    assert tokens(text) <= 2_000

@@ -94,7 +94,7 @@ def test_an_unranked_ratio_is_excluded_from_comparisons(boards: list[Board]) -> 
 
 def test_the_ranking_shows_the_numbers_of_the_runs(page: str, boards: list[Board]) -> None:
     for section, board in zip(sections(page), boards, strict=True):
-        rows = table(section, "ranking")
+        rows = table(section, "ranking stack")
         assert [row[1] for row in rows] == [entry.agent for entry in board.entries]
         for place, (row, entry) in enumerate(zip(rows, board.entries, strict=True), 1):
             run = oo.run_backtest(board.dataset, entry.agent, limits=oo.Limits(allow_short=False))

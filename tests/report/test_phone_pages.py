@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from browser import chromium
-from report_pages import make_board, make_scores
+from report_pages import make_board, make_page, make_scores
 from research_pages import make_compared_page, make_research
 
 pytestmark = pytest.mark.once
@@ -22,6 +22,7 @@ PAGES = {
     "scores": make_scores,
     "comparison": lambda: make_compared_page(tuple(f"a long name of agent {i}" for i in range(8))),
     "research": make_research,
+    "run": make_page,
 }
 
 
@@ -61,6 +62,25 @@ def test_no_page_scrolls_sideways_and_every_cell_is_reachable(page: Any) -> None
     assert page.evaluate(UNREACHABLE, WIDTH) == []
 
 
+def test_no_table_scrolls_sideways(page: Any) -> None:
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth)
+            .map((each) => `${each.getAttribute("aria-label")}: ${each.scrollWidth} of ${each.clientWidth}`)"""
+    )
+    assert wide == []
+
+
+def test_every_value_of_a_tile_has_its_label(page: Any) -> None:
+    """A month, window or gate without its heading in view would be a number of nothing."""
+    bare = page.evaluate(
+        """() => [...document.querySelectorAll(".tiles tbody td, .stack tbody td")].filter((each) =>
+            each.textContent.trim() && !each.matches(".help, .why td, [colspan]") && !each.querySelector("svg")
+            && ["none", '""', "normal"].includes(getComputedStyle(each, "::before").content))
+            .map((each) => each.outerHTML.slice(0, 160))"""
+    )
+    assert bare == []
+
+
 def test_no_label_of_an_interval_overlaps_another(page: Any) -> None:
     overlapping = page.evaluate(
         """() => [...document.querySelectorAll("svg.oo-interval")]
@@ -85,32 +105,45 @@ def test_a_value_is_not_broken_inside_a_number(page: Any) -> None:
     assert broken == []
 
 
-def test_the_gates_of_a_trial_are_below_their_heads(browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(make_research(), encoding="utf-8")
-    opened = browser.new_page(viewport={"width": WIDTH, "height": 740})
-    opened.goto((tmp_path / "page.html").as_uri())
-    rights, tops = opened.evaluate(
-        """() => {
-            const [head, row] = document.querySelectorAll("[aria-label='Gates by trial'] tr");
-            const boxes = [head, row].map((each) => [...each.cells].map((cell) => cell.getBoundingClientRect()));
-            return [boxes.map((each) => each.map((box) => Math.round(box.right))), boxes[1].map((box) => box.top)];
-        }"""
-    )
-    assert rights[0] == rights[1]
-    assert len(set(tops)) == 1
+def test_the_dsr_and_the_romano_wolf_p_value_of_an_agent_are_in_view(browser: Any, tmp_path: Path) -> None:
+    opened = _opened(browser, tmp_path, make_scores())
+    for label, text in (("DSR", "0.4"), ("Romano-Wolf p-value", "0.3")):
+        cells = opened.locator(f'.scores td[data-label="{label}"]').all()
+        assert len(cells) == 4
+        assert _in_view(cells[0], text)
     opened.close()
 
 
-def test_the_holdout_and_the_dsr_of_a_candidate_are_in_view_without_scrolling(browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(make_research(), encoding="utf-8")
+def test_the_gates_and_the_months_are_in_view(browser: Any, tmp_path: Path) -> None:
+    opened = _opened(browser, tmp_path, make_research())
+    cell = opened.locator('[aria-label="Gates by trial"] td[data-label="Perturbation >= 1.2"]').first
+    assert _in_view(cell, "7.40")
+    opened.close()
+    opened = _opened(browser, tmp_path, make_page())
+    months = opened.locator('.months td[data-label="Dec"]').all()
+    assert months
+    assert all(each.bounding_box()["x"] + each.bounding_box()["width"] <= WIDTH for each in months)
+    opened.close()
+
+
+def _opened(browser: Any, folder: Path, html: str) -> Any:
+    (folder / "page.html").write_text(html, encoding="utf-8")
     opened = browser.new_page(viewport={"width": WIDTH, "height": 740})
-    opened.goto((tmp_path / "page.html").as_uri())
+    opened.goto((folder / "page.html").as_uri())
+    return opened
+
+
+def _in_view(cell: Any, text: str) -> bool:
+    """Return whether the value of a cell, which must end in `text`, is inside the viewport."""
+    box = cell.locator("span").first.bounding_box()
+    assert text in cell.inner_text()
+    return bool(box["x"] >= 0 and box["x"] + box["width"] <= WIDTH)
+
+
+def test_the_holdout_and_the_dsr_of_a_candidate_are_in_view_without_scrolling(browser: Any, tmp_path: Path) -> None:
+    opened = _opened(browser, tmp_path, make_research())
     for label, text in (("Holdout", "passed, Sharpe ratio 0.8 over 59 bars"), ("DSR", "0.961")):
         cells = opened.locator(f'.listed td[data-label="{label}"]').all()
         assert len(cells) == 2
-        for cell in cells:
-            box = cell.locator("span").bounding_box()
-            assert cell.inner_text().strip().endswith(text)
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= WIDTH
+        assert all(_in_view(cell, text) for cell in cells)
     opened.close()

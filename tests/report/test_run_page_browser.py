@@ -85,6 +85,16 @@ def test_a_page_with_trades_needs_no_horizontal_scrolling(visit: Callable[..., A
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE
 
 
+def test_no_table_of_a_phone_page_is_cut_or_scrolls_sideways(visit: Callable[..., Any]) -> None:
+    page = visit(PHONE)
+    wide = """() => [...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth)
+        .map((each) => each.getAttribute("aria-label"))"""
+    assert page.evaluate(wide) == []
+    cells = page.locator('[aria-label="Closed trades"] tbody tr:not([hidden]) td').all()
+    assert len(cells) == 250
+    assert all(each.bounding_box()["x"] + each.bounding_box()["width"] <= PHONE for each in cells[:20])
+
+
 def test_print_shows_every_column_of_the_trades(visit: Callable[..., Any]) -> None:
     page = visit(688)
     page.emulate_media(media="print")
@@ -111,7 +121,7 @@ def test_the_list_of_trades_is_filtered_and_paged(visit: Callable[..., Any]) -> 
     assert [row[3] for row in listed(page)] == [trade[3] for trade in trades[25:50]]
     page.get_by_label("Symbol").select_option("USD")
     page.get_by_label("Outcome").select_option("winners")
-    won = [trade for trade in trades if trade[0] == "USD" and trade[7] > 0.0]  # type: ignore[operator]
+    won = [trade for trade in trades if trade[0] == "USD" and trade[8] > 0.0]  # type: ignore[operator]
     assert [row[:4] for row in listed(page)] == [list(trade[:4]) for trade in won[:25]]
     assert summary.inner_text().startswith(f"{len(won)} of {len(trades)} listed trades, 100.0% won")
     page.get_by_label("Side").select_option("short")

@@ -193,7 +193,7 @@ def test_an_outlying_z_is_an_arrow_and_does_not_compress_the_axis() -> None:
 def test_missing_windows_are_empty_cells() -> None:
     whole, part = make_score("whole", None), make_score("part", None)
     part = replace(part, windows=[part.windows[2]])
-    strip = rows_of(make_scores([part, whole]), "months strip")
+    strip = rows_of(make_scores([part, whole]), "months strip tiles")
     assert strip[0][1:] == ["hard-1 1999", "ecb-fx 2000", "hard-1 2001", "ecb-fx 2002"]
     assert [bool(cell) for cell in strip[1][1:]] == [False, False, True, False]
     assert strip[2][1] == DASH
@@ -216,7 +216,7 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
     assert escape(board.sentence.rstrip(".")) in page
     assert board.power is not None
     assert escape(board.power["sentence"]) in page
-    table = rows_of(page, "ranking scores")
+    table = rows_of(page, "ranking stack scores")
     agents = [[cell for cell in row if cell not in ("1 2 tied", f"{DASH} unranked")] for row in table[1::2]]
     for score, row in zip(board.scores, agents, strict=True):
         row = row[row.index(score.agent_id) :]
@@ -264,7 +264,7 @@ def test_returns_alone_are_marked_as_such(of_returns: Board) -> None:
     assert "no null agents" in page
     assert "(same return series as a)" in page
     assert "decisions from which they could be recomputed" in page
-    strip = rows_of(page, "months strip")
+    strip = rows_of(page, "months strip tiles")
     assert strip[0] == ["Agent", "1: 252 days", "2: 252 days"]
     first = of_returns.scores[0]
     assert strip[1] == [first.agent_id, *(number(window["z_cash"], 1) for window in first.windows)]

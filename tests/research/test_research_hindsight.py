@@ -90,7 +90,7 @@ def test_a_table_within_the_budget_fails_in_disguise_and_is_implausible(tmp_path
     thresholds = replace(STRICT, min_trades=50, max_drawdown_ratio=None)
     result = run(tmp_path, SMALL, integer_table(SMALL, N_SLOTS), gates=thresholds)
     found = gates(result)
-    assert {name for name, gate in found.items() if not gate.passed} == {"disguise", "plausibility"}
+    assert {name for name, gate in found.items() if not gate.passed} == {"constants", "disguise", "plausibility"}
     assert (found["disguise"].value or 0.0) > 0.7
     assert "depend on price levels" in found["disguise"].reason
     (trial,) = result.trials
@@ -110,7 +110,7 @@ def test_a_table_indexed_by_the_signs_of_returns_fails_with_noise(tmp_path: Path
     found = gates(result)["disguise"]
     assert found.passed is False
     assert found.reason.startswith("0.00 with other price levels")
-    assert "depend on small differences of prices" in found.reason
+    assert "depend on differences of prices within a fifth of the volatility" in found.reason
 
 
 @T2
@@ -126,6 +126,10 @@ def test_a_rule_about_returns_keeps_its_ratio_in_disguise_and_is_listed_with_its
     (path,) = (workspace.folder / "candidates").iterdir()
     candidate = json.loads(path.read_text())
     assert candidate["cautions"] == list(listed.cautions)
+    caution = next(text for text in listed.cautions if "which could store a Sharpe ratio of up to" in text)
+    assert f"its ratio of {listed.oos.sharpe:.2f} is not clearly above that" in caution
+    for name in ("shortlist.json", "report.html"):
+        assert caution in (workspace.folder / name).read_text()
     assert candidate["evidence"]["information"]["literal_bits"] < 100
     assert any("could store a Sharpe ratio of" in text for text in candidate["cannot_see"])
     summary = json.loads((workspace.folder / "shortlist.json").read_text())
@@ -167,7 +171,7 @@ def test_the_command_flags_an_implausible_ratio_and_can_accept_it(tmp_path: Path
     proposals = tmp_path / "proposals.json"
     proposals.write_text(json.dumps([{"kind": "code", "source": integer_table(SMALL, N_SLOTS), "rationale": WHY}]))
     thresholds = tmp_path / "gates.json"
-    off = {"min_trades": 50, "max_drawdown_ratio": None, "max_disguise_loss": None}
+    off = {"min_trades": 50, "max_drawdown_ratio": None, "max_disguise_loss": None, "max_constants_loss": None}
     thresholds.write_text(json.dumps({"preset": "strict", **off}))
     words = ["run", "--data", str(path), "--provider", f"fixed:{proposals}", "--gates", str(thresholds), "--no-ledger"]
     words += ["--allow-code-gen", "--folds", "2", "--holdout-bars", "40"]
@@ -181,4 +185,5 @@ def test_the_command_flags_an_implausible_ratio_and_can_accept_it(tmp_path: Path
     assert "`--accept-implausible` disables this gate" in shown[0]
     assert "short list: 1 of 1 trial " in shown[1]
     assert shown[1].count("calls for a second look") == 2, "in its round and in the list"
+    assert shown[1].count("caution: its constants hold") == 1, "in the list"
     assert " 1 trials" not in shown[0] + shown[1]

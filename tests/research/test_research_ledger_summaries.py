@@ -164,8 +164,8 @@ def test_the_next_session_reads_which_gates_a_trial_failed(tmp_path: Path) -> No
         worst = min(result.trials, key=lambda trial: trial.oos.sharpe)
         text = ledger.prior_results() or ""
     line = next(line for line in text.splitlines() if line.startswith("2. ") and worst.reasons[0] in line)
-    assert '"trend(fast=' in line
-    assert f"slow={worst.candidate.proposal.params['slow']}" in line
+    # The parameter in which the trials differ is named first.
+    assert f'"trend(slow={worst.candidate.proposal.params["slow"]}, ' in line
 
 
 OLD_ENGINE = "openoutcry 0.1.0, contract 1"

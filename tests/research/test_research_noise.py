@@ -58,7 +58,10 @@ def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
 
 def promotes(searched: Searched, gates: Thresholds, n_trials: int | None = None) -> bool:
     """Return whether any trial would be on the short list, at a counted or declared number of trials."""
-    gates, result = replace(gates, max_probe_changes=None, max_disguise_loss=None), searched.result
+    gates, result = (
+        replace(gates, max_probe_changes=None, max_disguise_loss=None, max_constants_loss=None),
+        searched.result,
+    )
     prior_trials = PriorTrials(n_trials=result.n_trials if n_trials is None else n_trials)
     counter = TrialCounter(prior_trials, searched.benchmarks)
     lucks = [counter.luck_of(trial.oos) for trial in result.trials]

@@ -46,6 +46,7 @@ def test_results_of_earlier_sessions_precede_the_final_section() -> None:
 def test_no_field_of_a_request_can_hold_the_holdout() -> None:
     """A11: a new field must be considered here."""
     names = ["round", "goal", "market", "catalogue", "history", "prior", "allow_code", "max_tunable", "seed"]
+    names += ["has_earlier_words"]
     assert [each.name for each in fields(ProposalRequest)] == names
     market = ["name", "symbols", "first", "last", "n_bars", "periods_per_year", "folds"]
     assert [each.name for each in fields(MarketCard)] == market

@@ -200,7 +200,7 @@ def test_files_of_one_agent_are_joined_and_duplicate_runs_count_once(tmp_path: P
     two.save(tmp_path / "two.json")
     found = read_entries([tmp_path / "two.json", second, third]).notes
     assert found == (
-        "3 files of 'momentum' are joined to one entry of 3 runs; 1 duplicate runs count once; the entry declares 7"
+        "3 files of 'momentum' are joined to one entry of 3 runs; 1 duplicate run counts once; the entry declares 7"
         " trials, the highest number in its files",
     )
 

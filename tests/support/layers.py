@@ -62,7 +62,7 @@ LAYERS = {
     # Learners.
     "gym": _layer(
         "gym gym.environment gym.vector gym.spaces gym.episodes gym.rewards gym.buffers gym.observed_columns "
-        "gym.action_schemes gym.episode_markets "
+        "gym.action_schemes gym.episode_markets gym.replaced_markets "
         "gym.sub_environments gym.settings gym.step_info gym.lane_actions gym.lane_views gym.market_arguments "
         "gym.rendering vector",
         f"{BASE} data scenarios",
@@ -94,9 +94,9 @@ LAYERS = {
         "native untrusted",
     ),
     "report": _layer(
-        "report.comparison report.run_analysis report.run_report report.run_statistics report.run_trace"
-        " report.score_report report.self_verifying report.tables report.tables.*",
-        f"{BASE} data scenarios agents records backtest scoring pages",
+        "report.comparison report.run_analysis report.run_origin report.run_report report.run_statistics"
+        " report.run_trace report.score_report report.self_verifying report.tables report.tables.*",
+        f"{BASE} data scenarios agents records backtest scoring pages untrusted",
         deferred="pyarrow",
     ),
     # Trained policies: runs, scores and reports of them.
@@ -243,11 +243,12 @@ DEFERRED = {
     **_deferred("cli.report", "report.*", _COMMAND),
     **_deferred("cli.report_compare", "report.*", _COMMAND),
     **_deferred("cli.compared_tracks", "research.candidate_tracks", _COMMAND),
-    **_deferred("cli.research", "research.*", _COMMAND),
+    **_deferred("cli.research", "report.* research.*", _COMMAND),
     **_deferred("cli.research_output", "research.*", _COMMAND),
     **_deferred("cli.run", "report.*", _COMMAND),
     **_deferred("cli.score", "report.*", _COMMAND),
     **_deferred("cli.selected_agent", "research.*", _COMMAND),
+    **_deferred("cli.table_options", "report.*", _COMMAND),
     **_deferred("cli.version_info", "report.wasm_engine", _COMMAND),
     **_deferred("backtest.run", "report.run_report", "`Run.report` and `Run.plot` draw the run"),
     **_deferred("gym", "gym.evaluation", "evaluations import backtests and reports, which a training does not need"),
@@ -264,6 +265,7 @@ DEFERRED_CYCLES = {
         "openoutcry.backtest.trade_list",
         "openoutcry.backtest.trades",
         "openoutcry.report.run_analysis",
+        "openoutcry.report.run_origin",
         "openoutcry.report.run_report",
         "openoutcry.report.run_statistics",
         "openoutcry.report.run_trace",

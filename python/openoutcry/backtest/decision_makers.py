@@ -173,6 +173,8 @@ def decision_maker_of(agent_or_weights: Any, seed: int, lookback: int) -> Decisi
     if isinstance(agent, Strategy):
         candidate = candidate or agent.candidate_file
         lookback = max(lookback_of(lookback), agent.checked_lookback())
+    if candidate is not None and isinstance(agent, Strategy):
+        name = name or candidate_name(candidate, agent)
     return DecisionMaker(agent, name or name_of(agent), lookback, candidate)
 
 

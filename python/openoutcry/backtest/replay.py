@@ -15,6 +15,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.keys import fill_key_of
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.counted_nouns import counted
 
 # Numbers of bars per year that people state.
 _PERIODS = (252.0, 365.0, 365.25, 260.0, 250.0, 52.0, 12.0, 4.0, 1.0, 8760.0, 6240.0, 1764.0, 98_280.0, 525_600.0)
@@ -90,7 +91,7 @@ class Replay:
         return self.differences[0] if self.differences else None
 
     def __str__(self) -> str:
-        runs = f"{self.n_runs} run{'s' * (self.n_runs != 1)}, {self.n_steps:,} steps"
+        runs = f"{counted(self.n_runs, 'run')}, {counted(self.n_steps, 'step')}"
         if self.first is not None:
             return f"differs: {self.first}"
         if self.unfinished is not None or not self.n_runs:

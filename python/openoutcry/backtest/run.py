@@ -20,6 +20,7 @@ from openoutcry.backtest.fill_columns import fill_columns
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.columns import all_frozen, frozen, periods_text
 from openoutcry.data.dataset import Dataset
@@ -72,13 +73,13 @@ def run_backtest(
         OpenOutcryError: the window, a weight or a decision is invalid; the message names its place.
         Exception: an exception of the agent passes unchanged, with a note of the bar and date of the decision.
     """
-    if is_weights(agent_or_weights):
+    if is_table := is_weights(agent_or_weights):
         window = weights_window(window)
     maker = decision_maker_of(agent_or_weights, seed, lookback)
     settings = settings_of(dataset, window, (costs, limits), seed, maker.lookback, fill_key)
     name = checked_text("name", name or maker.name)
     done = _executed(dataset, maker.input_over(dataset, settings["window"]), settings, name, capture)
-    done._strategy = definition_of(maker.agent)
+    done._strategy, done._candidate, done._is_table = definition_of(maker.agent), maker.candidate, is_table
     return done
 
 
@@ -147,6 +148,8 @@ class Run:
         self._settings = settings
         self._record = record
         self._strategy: Mapping[str, Any] | None = None
+        self._candidate: CandidateFile | None = None
+        self._is_table = False
         self.dataset = dataset
         self.name = name
 
@@ -279,10 +282,7 @@ class Run:
 
     @property
     def terminated_at(self) -> int | None:
-        """Index of the decision that ended in ruin or liquidation, or None.
-
-        NAV is constant from there on.
-        """
+        """Decision that ended in ruin or liquidation, or None; NAV is constant after it."""
         return self._core.terminated_at
 
     @cached_property

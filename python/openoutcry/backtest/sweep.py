@@ -29,6 +29,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, as_window, weights_window
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.untrusted.counted_nouns import counted
 
 # A block of runs should be long enough to hide the cost of submitting it, and short enough to report results early.
 _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
@@ -131,7 +132,7 @@ class Sweep:
         if not values:
             raise refusal(
                 "argument_invalid",
-                f"`{metric}` must be defined in at least one run; received {len(self)} runs without it",
+                f"`{metric}` must be defined in at least one run; received {counted(len(self), 'run')} without it",
             )
         index, _ = (max if highest else min)(values, key=lambda pair: pair[1])
         return dict(self.params[index]), self.runs[index]
@@ -157,7 +158,7 @@ class Sweep:
         return zip(self.params, self.runs, strict=True)
 
     def __repr__(self) -> str:
-        return native.readable_text(f"Sweep({len(self)} runs on {self.runs[0].dataset.name!r})")
+        return native.readable_text(f"Sweep({counted(len(self), 'run')} on {self.runs[0].dataset.name!r})")
 
 
 class _ProcessLock:

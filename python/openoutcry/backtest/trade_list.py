@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections import defaultdict
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from openoutcry.backtest.run import Run
-from openoutcry.backtest.trades import Trades, trades_of
+from openoutcry.backtest.trades import Trade, Trades, trades_of
 
 __all__ = ["OpenPosition", "RoundTrip", "open_positions", "payoff_of", "round_trips"]
 
@@ -23,9 +26,11 @@ class RoundTrip(NamedTuple):
         exit_date: Date of the fill that closed it.
         entry_price: Price of the opening fill; NaN if it is not among the fills.
         exit_price: Price of the closing fill, settlement or liquidation.
-        size: Notional of all fills that opened or increased it, in account currency.
+        quantity: Shares of all fills that opened or increased it, on the share basis of the exit; NaN if the fill that
+            opened it is not among the fills.
+        notional: Price times shares of these fills, in account currency.
         profit: Profit after fees, with dividends, in account currency.
-        return_: Profit over `size`.
+        return_: Profit over `notional`.
         n_bars: Bars from opening to close.
     """
 
@@ -35,7 +40,8 @@ class RoundTrip(NamedTuple):
     exit_date: str
     entry_price: float
     exit_price: float
-    size: float
+    quantity: float
+    notional: float
     profit: float
     return_: float
     n_bars: int
@@ -59,6 +65,9 @@ def round_trips(run: Run, trades: Trades | None = None) -> tuple[RoundTrip, ...]
     """Return the closed trades of a run, in the order of their closes."""
     found = trades_of(run) if trades is None else trades
     prices = _prices(run)
+    fills: dict[int, list[tuple[int, float, float]]] = defaultdict(list)
+    for bar, symbol, shares, price in run._core.fills():
+        fills[symbol].append((bar, shares, price))
     symbols, dates, capital = run.dataset.symbols, run.dataset.dates, run.cost_model.capital
     return tuple(
         RoundTrip(
@@ -68,13 +77,33 @@ def round_trips(run: Run, trades: Trades | None = None) -> tuple[RoundTrip, ...]
             exit_date=dates[each.closed],
             entry_price=prices.get((each.opened, each.symbol), [float("nan")])[0],
             exit_price=prices.get((each.closed, each.symbol), [float("nan")])[-1],
-            size=each.entry * capital,
+            quantity=_quantity(run, each, fills[each.symbol]) * capital,
+            notional=each.entry * capital,
             profit=each.profit * capital,
             return_=each.profit / each.entry,
             n_bars=each.closed - each.opened,
         )
         for each in found.trades
     )
+
+
+def _quantity(run: Run, trade: Trade, fills: Sequence[tuple[int, float, float]]) -> float:
+    """Return the shares of a trade, with those of the splits before its close.
+
+    The fill that opened it may have closed another trade: its part is what the notional leaves.
+    """
+    sign = 1.0 if trade.is_long else -1.0
+    first, last = (bisect(fills, bar, key=itemgetter(0)) for bar in (trade.opened - 1, trade.closed))
+    added = [(bar, sign * shares, price) for bar, shares, price in fills[first:last] if sign * shares > 0.0]
+    if not added or added[0][0] != trade.opened:
+        return float("nan")
+    rest = sum(shares * price for _, shares, price in added[1:])
+    added[0] = (trade.opened, (trade.entry - rest) / added[0][2], added[0][2])
+    splits = run.dataset.splits
+    if splits is None:
+        return sum(shares for _, shares, _ in added)
+    column = splits[:, trade.symbol]
+    return sum(shares * float(np.nanprod(column[bar + 1 : trade.closed + 1])) for bar, shares, _ in added)
 
 
 def _prices(run: Run) -> dict[tuple[int, int], list[float]]:

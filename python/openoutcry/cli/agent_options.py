@@ -146,6 +146,17 @@ class AgentValues(NamedTuple):
         code = self.allow_code_gen, self.unsafe_no_isolation
         return AgentOptions(self.env or (), *times, self.sandbox, self.allow_net, hidden, show, *code)
 
+    def refuse_alone(self) -> None:
+        """Refuse options of an agent on a command without one.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: an option was given.
+        """
+        for name, (_, option) in _OPTIONS.items():
+            if (getattr(self, name) or None) != (option.default or None):
+                flag = f"`--{name.replace('_', '-')}`"
+                raise refusal("argument_invalid", f"{flag} must come with `--agent`; received it alone")
+
 
 _OPTIONS: dict[str, tuple[Any, Any]] = {
     "env": (list[str] | None, ENV),

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from openoutcry.errors import refusal, without_password
 from openoutcry.untrusted.bounded_file import check_folder
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo, echo_error
 
 if TYPE_CHECKING:
@@ -167,11 +168,11 @@ def season(
             return
         latest = "none" if state.latest is None else format_timestamp(state.latest)
         n_records = arena.writer.log.end.seq
-        echo(f"log: {arena.key.verifier.name}, {n_records:,} records since {state.began}")
+        echo(f"log: {arena.key.verifier.name}, {counted(n_records, 'record')} since {state.began}")
         echo(f"agents: {len(state.agents):,}, snapshots: {len(state.snapshots):,}, newest {latest}")
         for each, (settled, scored) in standings(arena, timestamp, windows).items():
             best = f", first {scored[0].slug}" if scored else ""
-            echo(f"{each}: {settled:,} markets with a result, {len(scored):,} agents scored{best}")
+            echo(f"{each}: {counted(settled, 'market')} with a result, {counted(len(scored), 'agent')} scored{best}")
 
 
 def _score(value: float | None) -> str:
@@ -380,7 +381,7 @@ def export(
     from openoutcry.arena.timestamps import now
 
     with open_arena(folder, database) as arena:
-        echo(f"exported: {write(arena, out, now()):,} records to {out}")
+        echo(f"exported: {counted(write(arena, out, now()), 'record')} to {out}")
 
 
 @app.command(epilog=BACKUP_EXAMPLES, rich_help_panel=OPERATOR)
@@ -388,4 +389,4 @@ def backup(out: Path = typer.Argument(help="A new folder."), folder: Path = DATA
     """Copy an arena with its key, also while it is served, and verify the copy."""
     from openoutcry.arena.store.backup import backup as copy
 
-    echo(f"backed up: {copy(folder, out):,} records to {out}; it contains the log's private key")
+    echo(f"backed up: {counted(copy(folder, out), 'record')} to {out}; it contains the log's private key")

@@ -9,6 +9,7 @@ from pathlib import Path
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.run_record import SUFFIXES, RunRecord
+from openoutcry.untrusted.counted_nouns import counted
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,12 @@ def _entry(files: list[_File]) -> tuple[RunRecord, list[str]]:
         raise refusal("argument_invalid", f"{wanted} of {first.agent_id!r}, signed by {len(signers)}")
     pieces, n_repeats = _pieces(joined)
     trials = max(file.record.in_sample_trials for file in joined)
-    note = f"{len(joined)} files of {first.agent_id!r} are joined to one entry of {len(pieces)} runs"
+    note = (
+        f"{counted(len(joined), 'file')} of {first.agent_id!r} are joined to one entry of {counted(len(pieces), 'run')}"
+    )
     note += f", all signed by {first.public_key}" if first.public_key is not None else ""
-    note += f"; {n_repeats} duplicate runs count once" if n_repeats else ""
-    note += f"; the entry declares {trials} trials, the highest number in its files" if trials else ""
+    note += f"; {counted(n_repeats, 'duplicate run counts', 'duplicate runs count')} once" if n_repeats else ""
+    note += f"; the entry declares {counted(trials, 'trial')}, the highest number in its files" if trials else ""
     return RunRecord.join(first.agent_id, pieces, trials), [*notes, note]
 
 

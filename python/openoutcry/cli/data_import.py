@@ -23,6 +23,7 @@ from openoutcry.data.market_source import name_of, without_package
 from openoutcry.data.readers.echoed_values import short
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json
 
@@ -185,7 +186,7 @@ def show(dataset: Dataset, found: Imported) -> None:
 def sentence(dataset: Dataset) -> str:
     """Return the size of a market and how its orders fill, in words."""
     names = ", ".join(dataset.symbols[:_MOST_NAMES]) + (", ..." if dataset.n_symbols > _MOST_NAMES else "")
-    size = f"{dataset.n_bars:,} bars of {dataset.n_symbols} symbol{'s' * (dataset.n_symbols != 1)} ({names})"
+    size = f"{counted(dataset.n_bars, 'bar')} of {counted(dataset.n_symbols, 'symbol')} ({names})"
     fills = "orders fill at the next open" if dataset.has_opens else "orders fill at the close they were decided on"
     span = f"{dataset.dates[0]} to {dataset.dates[-1]}"
     return f"{dataset.name}: {size}, {span}, {periods_text(dataset.periods_per_year)}; {fills}"

@@ -14,6 +14,7 @@ from openoutcry.cli.market_options import checked_output_file
 from openoutcry.cli.run_table import LEGEND, metrics_table
 from openoutcry.openoutcry_py import Limits
 from openoutcry.scoring.baseline_board import Board, Entry, run_board
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, description_column
 from openoutcry.untrusted.terminal import echo_json
 
@@ -51,7 +52,7 @@ def demo(
         return
     for board in boards:
         dates = board.benchmark.dates
-        period = f"{dates[0]} .. {dates[-1]}, {len(dates):,} bars"
+        period = f"{dates[0]} .. {dates[-1]}, {counted(len(dates), 'bar')}"
         title = f"{board.dataset.name}, {period}, ranked by Sharpe ratio"
         console.print(metrics_table(title, (entry.full_run for entry in board.entries), ranked=True))
         console.print(f"  · {LEGEND}", style="dim", highlight=False)

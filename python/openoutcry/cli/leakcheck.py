@@ -20,6 +20,7 @@ from openoutcry.cli.run_table import LONGEST_AGENT, plain
 from openoutcry.data.market_source import named_market
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo_exception, echo_json
 
@@ -156,10 +157,10 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
 def _show(report: Report, picture: Path | None) -> None:
     console = Console()
     console.width = max(console.width, 120)
-    result = f"{len(report.leaks)} of {report.n_columns} columns look ahead" if report.leaks else "no look-ahead"
+    result = f"{len(report.leaks)} of {report.n_columns:,} columns look ahead" if report.leaks else "no look-ahead"
     result = "not checked with every perturbation" if report.incomplete else result
     result += f", {len(report.unsure)} unsure" if report.unsure else ""
-    size = f"{report.source.n_bars:,} bars, {report.n_cuts} cuts, {report.n_runs} runs"
+    size = f"{counted(report.source.n_bars, 'bar')}, {counted(report.n_cuts, 'cut')}, {counted(report.n_runs, 'run')}"
     console.print(f"{plain(report.target, LONGEST_AGENT)} ({report.kind}, {size}): {result}", highlight=False)
     if report.leaks:
         console.print(_table(report.leaks))

@@ -16,9 +16,9 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def refused_path(error: OSError, words: Iterable[str]) -> OpenOutcryError | None:
-    """Return the refusal of a path that a command names; None for other paths.
+    """Return the refusal of a path of a command or below one; None for others.
 
-    So are paths below one. An error of another path, such as one of an agent in this process, keeps its traceback.
+    An error of another path, such as one of an agent in this process, keeps its traceback.
 
     Args:
         error: What the operating system reported.
@@ -38,8 +38,9 @@ def refused_path(error: OSError, words: Iterable[str]) -> OpenOutcryError | None
 
 
 def with_folder_hint(message: str, words: Iterable[str]) -> str:
-    """Return an error message with a hint if it quotes a folder of the command."""
-    if "hint:" in message:
+    """Return an error message, with a hint if it quotes a folder of the command."""
+    # A message that asks for a folder may quote one.
+    if "hint:" in message or "folder is required" in message:
         return message
     given = (text for each in words for text in (each, each.partition("=")[2]))
     folder = next((each for each in given if each and f"'{each}'" in message and is_folder(Path(each))), None)

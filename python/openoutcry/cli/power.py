@@ -11,6 +11,7 @@ from rich.table import Table
 from openoutcry.arguments import checked_integer
 from openoutcry.scoring.power import Power
 from openoutcry.scoring.power import power as power_of
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo_json
 
@@ -59,7 +60,8 @@ def power(
 
 def _show(found: Power) -> None:
     console = Console()
-    field = f"{found.n_agents:,} agents, {found.n_returns:,} returns each, {found.periods_per_year:g} per year"
+    field = f"{counted(found.n_agents, 'agent')}, {counted(found.n_returns, 'return')} each"
+    field += f", {found.periods_per_year:g} per year"
     title = f"{field}; annual Sharpe ratios"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("quantity")

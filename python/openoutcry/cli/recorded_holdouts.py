@@ -1,4 +1,4 @@
-"""Notices about records whose runs read a holdout of research.
+"""Notices of boards and pages about runs that read a holdout of research.
 
 A record states no notice: its format is fixed, and its author could leave one out. The ledger of the user decides when
 a board or page is written, by the strategy that a record names and the prices of its market.
@@ -22,7 +22,7 @@ _CANDIDATE = re.compile(r" \(candidate [0-9a-f]+\)\Z")
 
 
 def recorded_holdouts(records: Sequence[RunRecord], datasets: Iterable[Dataset]) -> list[str]:
-    """Return a notice for each record that reads an opened holdout of research.
+    """Return a notice per record with runs that read an opened holdout.
 
     A record with an agent that is neither a strategy of the library nor a candidate has none. The code of a candidate
     is unknown, so that every opened holdout counts for it.
@@ -62,7 +62,7 @@ def _definition(agent: str) -> Mapping[str, object] | None:
 def _notices(
     record: RunRecord, definition: Mapping[str, object], known: Mapping[str, Dataset], ledger: Ledger
 ) -> Iterator[str]:
-    """Yield the notice of the first run that reads a holdout, and count others."""
+    """Yield the notice of the first such run, with the number of others."""
     found: list[str] = []
     for header in record.headers:
         dataset = known.get(header["dataset.fingerprint"])

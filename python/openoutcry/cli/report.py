@@ -15,11 +15,13 @@ from openoutcry.backtest.run import Run
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.recorded_holdouts import recorded_holdouts
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
@@ -77,8 +79,8 @@ def report(
     factors: Path | None = typer.Option(None, help="Regress the run on a file with dates and a column per factor."),
     groups: Path | None = typer.Option(None, help="CSV file with `symbol` and `group`, such as sectors."),
     seed: int = typer.Option(0, help="Seed of the resampled returns."),
-    tables: Path | None = typer.Option(None, help="Also write every table of the report to this folder."),
-    table_format: str = typer.Option("csv", "--format", help="Format of these tables: csv or parquet."),
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
     reading: Reading = NOTHING_STATED,
 ) -> None:
@@ -86,6 +88,7 @@ def report(
     from openoutcry.report.run_analysis import AnalysisInputs
     from openoutcry.report.run_report import Origin
 
+    inputs = AnalysisInputs(benchmark, factors, groups, seed)
     _check(out, self_verifying, without_data)
     check_tables(tables, table_format)
     read = RunRecord.load(record)
@@ -93,23 +96,20 @@ def report(
     source = source or ([] if sealed else _bundled(read, chosen))
     datasets, key = _datasets(source, reading, sealed), None if public_key is None else public_key_of(public_key)
     done, made = _replayed((read, chosen), datasets, key, fill_key)
-    named, words = source[0] if len(source) == 1 else "", tuple(words_of(reading.options))
-    notices = _shown_notices(read.runs()[chosen], datasets)
-    command = f"openoutcry {shlex.join(sys.argv[1:])}"
-    origin = Origin(command, record, named, read.digest or "", words, notices)
-    markets = datasets, len(source), sealed
-    proof = _proof((read, chosen), markets, fill_key or "", key or "") if self_verifying else None
-    inputs = AnalysisInputs(benchmark, factors, groups, seed)
+    market, notices = source[0] if len(source) == 1 else "", tuple(recorded_holdouts([read.runs()[chosen]], datasets))
+    command, options = f"openoutcry {shlex.join(sys.argv[1:])}", tuple(words_of(reading.options))
+    origin = Origin(command, record, market, read.digest or "", options, notices)
+    shown = (datasets, len(source), sealed), fill_key or "", key or ""
+    proof = _proof((read, chosen), *shown) if self_verifying else None
+    _echo_notices(origin.notices)
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
     _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
 
 
-def _shown_notices(record: RunRecord, datasets: list[Dataset]) -> tuple[str, ...]:
-    notices = tuple(recorded_holdouts([record], datasets))
+def _echo_notices(notices: tuple[str, ...]) -> None:
     for notice in notices:
         echo(f"notice: {notice}", err=True)
-    return notices
 
 
 def _bundled(record: RunRecord, run: int) -> list[str]:
@@ -163,20 +163,6 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
     checked_output_file(out, "--out")
 
 
-def check_tables(tables: Path | None, table_format: str) -> None:
-    """Check the folder and the format of tables before anything is computed.
-
-    Raises:
-        OpenOutcryError: `argument_invalid`: the folder is a file, or the format is unknown or given alone.
-    """
-    from openoutcry.report.tables.file_tables import check_folder
-
-    if tables is None and table_format != "csv":
-        raise refusal("argument_invalid", f"`--format` must come with `--tables`; received {table_format!r} alone")
-    if tables is not None:
-        check_folder(tables, table_format)
-
-
 def _write_tables(made: Run, tables: Path | None, table_format: str, inputs: AnalysisInputs) -> dict[str, object]:
     from openoutcry.report.run_report import tables_of
     from openoutcry.report.tables.file_tables import write_tables
@@ -206,7 +192,7 @@ def _show(summary: dict[str, object], verdict: str, as_json: bool) -> None:
         return
     echo(verdict)
     if isinstance(written := summary.get("tables"), list):
-        echo(f"tables: {len(written)} files in {Path(written[0]).parent}")
+        echo(f"tables: {counted(len(written), 'file')} in {Path(written[0]).parent}")
     if "bytes" not in summary:
         echo(f"report: {summary['report']}")
         return

@@ -12,10 +12,11 @@ import typer
 from openoutcry.cli.compared_tracks import Sources
 from openoutcry.cli.market_options import checked_output_file, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
-from openoutcry.cli.report import check_tables
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables
 from openoutcry.errors import refusal
 from openoutcry.scoring.track_comparison import MOST
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def compare(
         None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
     ),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
-    tables: Path | None = typer.Option(None, help="Also write every table of the page to this folder."),
-    table_format: str = typer.Option("csv", "--format", help="Format of these tables: csv or parquet."),
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON."),
     reading: Reading = NOTHING_STATED,
 ) -> None:
@@ -83,7 +84,7 @@ def compare(
         return
     _show(comparison, verdict_of(comparison), out)
     if paths:
-        echo(f"tables: {len(paths)} files in {tables}")
+        echo(f"tables: {counted(len(paths), 'file')} in {tables}")
 
 
 def _write_tables(comparison: Comparison, folder: Path, form: str) -> list[Path]:
@@ -98,7 +99,7 @@ def _show(comparison: Comparison, verdict: str, out: Path) -> None:
     echo(verdict)
     for notice in comparison.notices:
         echo(f"  · {notice}")
-    echo(f"common dates: {aligned.dates[0]} .. {aligned.dates[-1]}, {len(aligned.dates):,} returns")
+    echo(f"common dates: {aligned.dates[0]} .. {aligned.dates[-1]}, {counted(len(aligned.dates), 'return')}")
     for track, metrics in zip(comparison.tracks, comparison.metrics, strict=True):
         sharpe, total = metrics["sharpe"], metrics["return"]
         shown = "undefined" if sharpe is None else f"{sharpe:.2f}"

@@ -8,10 +8,11 @@ import typer
 from rich import box
 from rich.table import Table
 
-from openoutcry.cli.market_options import load_agent, working_directory_modules
+from openoutcry.cli.agent_options import AGENT, NO_VALUES, AgentValues, runs_agents
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.recorded_runs import AS_JSON, DATA, FILL_KEY, Verified, verified_record
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.selected_agent import SelectedAgent, opened_agent, optional_agent
 from openoutcry.errors import refusal
 from openoutcry.scoring.decision_stability import Stability, decision_stability, recorded_runs, second_call
 from openoutcry.untrusted.rich_console import Console
@@ -25,6 +26,8 @@ EXAMPLES = """
 `openoutcry report stability seeds.json`, a record with several seeds of each window
 
 `openoutcry report stability run.json --agent my_agent:decide`, call the agent again on every recorded observation
+
+`openoutcry report stability run.json --agent research/candidates/1b2c3d4e-1-trend.json`, the same for a candidate
 
 Every pair of runs with the same market, window, lookback, costs and limits is compared. Each record is replayed first.
 
@@ -40,23 +43,25 @@ _LEGEND = (
 
 
 @reads_files
+@runs_agents
 def stability(
+    context: typer.Context,
     records: list[Path] = RECORDS,
     source: list[str] = DATA,
-    agent: str | None = typer.Option(
-        None, help="Call this agent on every observation of one record: a baseline, or `module:function`."
-    ),
+    agent: str | None = typer.Option(None, help=f"Call this agent on every observation of one record. {AGENT}"),
     seed: int = typer.Option(0, min=0, help="Seed of the baseline `random`."),
     fill_key: str | None = FILL_KEY,
     as_json: bool = AS_JSON,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Compare the decisions of several runs of one agent."""
     if agent is not None and len(records) != 1:
         raise refusal("argument_invalid", f"`--agent` must come with one record; received {len(records)}")
+    chosen = optional_agent(agent, seed, values, context)
     loaded = [verified_record(path, source, fill_key, reading) for path in records]
-    if agent is not None:
-        found = _called_again(loaded[0], agent, seed)
+    if chosen is not None:
+        found = _called_again(loaded[0], chosen)
     else:
         runs = [
             run
@@ -78,12 +83,13 @@ def stability(
         )
 
 
-def _called_again(loaded: Verified, agent: str, seed: int) -> list[Stability]:
-    with working_directory_modules():
-        return [
-            second_call(loaded.record, place, loaded.market(place), load_agent(agent, seed), loaded.fill_key)
-            for place in range(len(loaded.record))
-        ]
+def _called_again(loaded: Verified, chosen: SelectedAgent) -> list[Stability]:
+    found = []
+    for place in range(len(loaded.record)):
+        market = loaded.market(place)
+        with opened_agent(chosen, market.symbols) as agent:
+            found.append(second_call(loaded.record, place, market, agent, loaded.fill_key))
+    return found
 
 
 def _table(found: list[Stability]) -> Table:

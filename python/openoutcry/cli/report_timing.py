@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import ExitStack
 from pathlib import Path
 
 import typer
 from rich import box
 from rich.table import Table
 
-from openoutcry.cli.market_options import load_agent, working_directory_modules
+from openoutcry import agents
+from openoutcry.backtest.run import Run
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.cli.agent_options import AGENT, NO_VALUES, AgentValues, runs_agents
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.recorded_runs import AS_JSON, DATA, FILL_KEY, RECORD, verified_record
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.selected_agent import SelectedAgent, opened_agent, optional_agent
 from openoutcry.scoring.timing_luck import COMPARED, TimingLuck, timing_luck
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo_json
 
@@ -23,6 +28,8 @@ EXAMPLES = """
 `openoutcry report timing monthly.json --data ecb-fx`, the recorded targets traded 0 to k - 1 bars later
 
 `openoutcry report timing monthly.json --agent my_agent:decide`, the agent started 0 to k - 1 bars later
+
+`openoutcry report timing monthly.json --agent trend:fast=20,slow=100`, the same for a strategy of the library
 
 `openoutcry report timing daily.json --every 21 --json`, a run that trades every bar, as if it traded every 21st
 
@@ -35,25 +42,23 @@ _HEADS = {"sharpe": "Sharpe", "cagr": "CAGR", "max_drawdown": "max DD"}
 
 
 @reads_files
+@runs_agents
 def timing(
+    context: typer.Context,
     record: Path = RECORD,
     source: list[str] = DATA,
     every: int | None = typer.Option(None, help="Keep the decisions of every kth bar: this k instead of the run's."),
-    agent: str | None = typer.Option(
-        None, help="Run this agent from later bars instead: a baseline, or `module:function`."
-    ),
+    agent: str | None = typer.Option(None, help=f"Run this agent from later bars instead. {AGENT}"),
     seed: int = typer.Option(0, min=0, help="Seed of the baseline `random`."),
     fill_key: str | None = FILL_KEY,
     as_json: bool = AS_JSON,
+    values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Compare a run with the other phases of its rebalancing schedule."""
-    with working_directory_modules():
-        starts = None if agent is None else partial(load_agent, agent, seed)
-        loaded = verified_record(record, source, fill_key, reading)
-        found = [
-            timing_luck(loaded.run(place), every=every, agent=starts) for place in range(len(loaded.record.headers))
-        ]
+    chosen = optional_agent(agent, seed, values, context)
+    loaded = verified_record(record, source, fill_key, reading)
+    found = [_timed(loaded.run(place), every, chosen) for place in range(len(loaded.record.headers))]
     if as_json:
         echo_json({"agent": loaded.record.agent_id, "runs": [each.to_json() for each in found]})
         return
@@ -61,6 +66,19 @@ def timing(
     console.width = max(console.width, 100)
     for place, each in enumerate(found):
         _show(console, f"{plain(loaded.record.agent_id)}, run {place}", each)
+
+
+def _timed(run: Run, every: int | None, chosen: SelectedAgent | None) -> TimingLuck:
+    if chosen is None:
+        return timing_luck(run, every=every)
+    with ExitStack() as stack:
+
+        def started() -> agents.Agent | agents.TextAgent | Strategy:
+            # The process of the phase before ends first.
+            stack.close()
+            return stack.enter_context(opened_agent(chosen, run.dataset.symbols))
+
+        return timing_luck(run, every=every, agent=started)
 
 
 def _show(console: Console, name: str, found: TimingLuck) -> None:
@@ -79,8 +97,8 @@ def _show(console: Console, name: str, found: TimingLuck) -> None:
     console.print(table)
     gaps = "" if found.gaps is None else f", {found.gaps[0]} to {found.gaps[1]} bars apart"
     console.print(
-        f"  · {found.period} phases, {found.n_rebalances:,} bars with orders{gaps}; {found.n_returns:,} returns from "
-        f"{found.first} to {found.last}",
+        f"  · {found.period} phases, {counted(found.n_rebalances, 'bar')} with orders{gaps}; "
+        f"{found.n_returns:,} returns from {found.first} to {found.last}",
         style="dim",
         highlight=False,
     )

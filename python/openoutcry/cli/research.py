@@ -16,10 +16,12 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.research_interrupt import stopping_after_round
 from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_lines, holdout_lines, list_line
 from openoutcry.cli.run_table import plain
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json, echo_lines
 
@@ -68,7 +70,9 @@ REPLAY_EXAMPLES = """
 **Exit codes** 0: every event was reproduced, bit for bit. 1: an event differs, or the journal was altered.
 """
 RESUME_EXAMPLES = "**Example** `openoutcry research resume research/logs/research_journal.jsonl`"
-REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html`"
+REPORT_EXAMPLES = (
+    "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html --tables tables`"
+)
 PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
 
 BUDGETS, SPLIT, COSTS = "Budgets", "Division of the bars", "Costs, in basis points"
@@ -218,8 +222,8 @@ def replay(
             was_cut = not recorded.is_over and error.seq >= n_events
             fault = f"event {error.seq + 1} of {n_events}: {error}"
             if was_cut:
-                fault = f"the session was interrupted after {n_events} events, all reproduced; continue it with "
-                fault += "`research resume`"
+                fault = f"the session was interrupted after {counted(n_events, 'event')}, all reproduced;"
+                fault += " continue it with `research resume`"
         except OpenOutcryError as error:
             fault = str(error)
     if as_json:
@@ -237,14 +241,21 @@ def report(
     out: Path = typer.Option(Path("report.html"), help="Path of the page, in the working folder by default."),
     session: str | None = SESSION,
     source: str | None = DATA,
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
 ) -> None:
     """Write the report of a recorded session, recomputed from its journal."""
-    from openoutcry.research.session_report import report_of
+    from openoutcry.report.pages.research_page import render_research
+    from openoutcry.report.tables.research_tables import research_tables
+    from openoutcry.research.session_report import view_of
 
     checked_output_file(out, "--out")
-    result, setup = _replayed(journal, session, source, None, quiet=True)
-    out.write_text(report_of(result, setup), encoding="utf-8")
+    check_tables(tables, table_format)
+    view = view_of(*_replayed(journal, session, source, None, quiet=True))
+    out.write_text(render_research(view), encoding="utf-8")
     echo(f"report: {out}")
+    if tables is not None:
+        echo(tables_line(research_tables(view), tables, table_format))
 
 
 @app.command(epilog=PROMPT_EXAMPLES)
@@ -356,7 +367,6 @@ def _run_and_print(
     from openoutcry.research.session_manager import recorded_setup
     from openoutcry.research.session_records import session_of
     from openoutcry.research.session_report import STOPPED
-    from openoutcry.untrusted.counted_nouns import counted
 
     with stopping_after_round(workspace.cancelled):
         result = run_session()

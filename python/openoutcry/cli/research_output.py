@@ -33,7 +33,8 @@ class ProgressPrinter:
 
         if event == "session_start":
             market, prior_trials = payload["market"], payload["memory"]
-            self._say(f"{market['name']}  {market['first']} .. {market['last']}  {len(payload['folds'])} folds")
+            n_folds = counted(len(payload["folds"]), "fold")
+            self._say(f"{market['name']}  {market['first']} .. {market['last']}  {n_folds}")
             self._say(f"  · prior trials on this family of markets: {prior_trials['n_trials']:,}", "dim")
             self._show_power(payload.get("holdout_power"))
             if prior_trials["holdout_spent"]:

@@ -21,10 +21,8 @@ from openoutcry.cli.agent_options import (
     AGENT,
     NO_VALUES,
     AgentValues,
-    exit_on_agent_fault,
     fault_summary,
     runs_agents,
-    show_first_faults,
 )
 from openoutcry.cli.ledger_writes import (
     LEDGER,
@@ -41,19 +39,17 @@ from openoutcry.cli.market_options import (
     is_streamed,
     open_dataset,
     record_writer_for,
-    working_directory_modules,
 )
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.run_table import LEGEND, metrics_table
-from openoutcry.cli.selected_agent import SelectedAgent, select_agent, shared_name_remarks
+from openoutcry.cli.selected_agent import SelectedAgent, opened_agent, select_agent, shared_name_remarks
 from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
-from openoutcry.harness import SupervisedAgent
 from openoutcry.harness.agent_lookup import public_name
-from openoutcry.harness.process_privacy import private_process
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
 from openoutcry.untrusted.terminal import echo_exception, echo_json, echo_lines
 
@@ -150,7 +146,7 @@ def run(
             shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
             done = run_backtest(dataset, opened, window, *rules, seed, capture=captured, **shown)
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
-    _write_files(done, (record, report), trials, (source, reading), planned.notices)
+    _write_files(done, chosen, (record, report), trials, (source, reading), planned.notices)
     _print_run(done, report, as_json, recorder)
 
 
@@ -178,6 +174,7 @@ def _record_file(
 
 def _write_files(
     done: Run,
+    chosen: SelectedAgent,
     files: tuple[Path | None, Path | None],
     trials: int,
     market: tuple[str, Reading],
@@ -195,6 +192,7 @@ def _write_files(
 
     command = f"openoutcry {shlex.join(_public_words(sys.argv[1:]))}"
     origin = Origin(command, record, source, declared.digest or "", tuple(words_of(reading.options)), notices)
+    done._candidate = chosen.candidate
     # The earlier trials, and this one.
     write_run_report(done, report, trials + 1, origin)
 
@@ -230,27 +228,13 @@ def _open_agent(
     chosen: SelectedAgent, symbols: Sequence[str], progress: AbstractContextManager[Callable[[], object]]
 ) -> Iterator[agents.Agent | agents.TextAgent | Strategy]:
     """Yield the agent, which starts or connects for this run."""
-    if not chosen.is_outside:
-        # Only for these: nothing is imported from the working directory for an untrusted agent.
-        with working_directory_modules():
-            agent = chosen.in_process()
-        with progress as count:
-            watched = _WatchedAgent(agent, count)
-            with watched.exit_on_error():
-                yield watched.agent
-        return
-    show = show_first_faults(chosen.options.show)
-
-    def on_fault(fault: object, step: int) -> None:
-        show(f"held: {fault}; in decision {step}")
-
-    with (
-        exit_on_agent_fault(),
-        private_process(),
-        SupervisedAgent(chosen.launcher(symbols), on_fault) as session,
-        progress as count,
-    ):
-        yield _CountedAgent(session, count)
+    with opened_agent(chosen, symbols) as agent, progress as count:
+        if isinstance(agent, agents.TextAgent):
+            yield _CountedAgent(agent, count)
+            return
+        watched = _WatchedAgent(agent, count)
+        with watched.exit_on_error():
+            yield watched.agent
 
 
 class _CountedAgent(agents.TextAgent):
@@ -313,7 +297,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
     console = Console()
     if done.ending:
         console.print(f"{done.name}: {done.ending}", style="bold red", highlight=False)
-    title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {len(done.dates):,} bars"
+    title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {counted(len(done.dates), 'bar')}"
     title += f", {periods_text(done.dataset.periods_per_year)}"
     console.print(metrics_table(title, [done], ranked=False))
     if "return" in done.caveats:
@@ -335,7 +319,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
 def _event_summary(done: Run) -> str:
     fills, *others = done.event_counts.items()
     counts = ", ".join(f"{count:,} {slug}" for slug, count in others)
-    return f"{fills[1]:,} fills" + (f"; other events: {counts}" if counts else "")
+    return f"{counted(fills[1], 'fill')}" + (f"; other events: {counts}" if counts else "")
 
 
 def _idle_remarks(done: Run) -> list[str]:

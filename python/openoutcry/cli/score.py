@@ -22,6 +22,7 @@ from openoutcry.cli.recorded_holdouts import recorded_holdouts
 from openoutcry.cli.returns_csv import SideColumns, digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.readers.return_file import is_return_file
 from openoutcry.errors import refusal
@@ -44,6 +45,8 @@ EXAMPLES = """
 `openoutcry score 2024.json 2025.json theirs.json --public-key runner.pub`, runs of one agent in separate files
 
 `openoutcry score returns.csv others.csv --benchmark SPY --equal-weight RSP --windows 8`, one agent per column
+
+`openoutcry score momentum.json mine.json --report board.html --tables tables --format parquet`, with every table
 
 `openoutcry score --attack`
 
@@ -90,6 +93,8 @@ def score(
     ),
     trials: int = typer.Option(0, help="Number of trials on this market family, for deflation."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report of the board to this file."),
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print the board as JSON, every number with its inputs."),
     attack: bool = typer.Option(False, "--attack", help="Run the attacks on the scorer instead."),
     columns: str | None = COLUMNS,
@@ -105,28 +110,26 @@ def score(
         raise typer.Exit(_attack(as_json))
     if not files:
         raise refusal("argument_invalid", "at least one record or CSV file is required, or `--attack`; received none")
-    if report is not None:
-        checked_output_file(report)
+    _check_outputs(report, tables, table_format)
     config = {"originals": original} if original else None
     if any(map(is_return_file, files)):
         _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
         sides = SideColumns(benchmark, cash, equal_weight, tuple(passive or ()))
         result = _of_returns(files, (columns, sides, windows), reading, n_trials=trials, config=config)
     else:
-        given = {"--benchmark": benchmark, "--cash": cash, "--equal-weight": equal_weight, "--passive": passive}
-        _check_records(given)
+        _check_records({"--benchmark": benchmark, "--cash": cash, "--equal-weight": equal_weight, "--passive": passive})
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
-        result = _Result(board, evaluation, _with_holdouts(entries, evaluation))
+        holdouts = recorded_holdouts(entries.records, [window.dataset for window in evaluation.windows])
+        result = _Result(board, evaluation, replace(entries, notes=(*entries.notes, *holdouts)))
     _check_originals(result.board, original or ())
-    if report is not None:
-        _write(result, report)
+    written = _write_files(result, report, tables, table_format)
     if as_json:
         echo_json(_as_json(result))
     else:
-        _show(result, report)
+        _show(result, written)
 
 
 @dataclass(frozen=True)
@@ -138,11 +141,6 @@ class _Result:
     entries: Entries = field(default_factory=lambda: Entries((), ()))
     tables: Mapping[str, str] = field(default_factory=dict)
     periods_origin: str = ""
-
-
-def _with_holdouts(entries: Entries, evaluation: Evaluation) -> Entries:
-    found = recorded_holdouts(entries.records, (window.dataset for window in evaluation.windows))
-    return replace(entries, notes=(*entries.notes, *found))
 
 
 def _of_returns(
@@ -185,6 +183,27 @@ def _check_originals(board: Board, names: Sequence[str]) -> None:
     if unknown := [name for name in names if name not in known]:
         agents = ", ".join(plain(name) for name in known)
         raise refusal("argument_invalid", f"`--original` must be one of {agents}; received {unknown[0]!r}")
+
+
+def _check_outputs(report: Path | None, tables: Path | None, table_format: str) -> None:
+    if report is not None:
+        checked_output_file(report)
+    check_tables(tables, table_format)
+
+
+def _write_files(result: _Result, report: Path | None, tables: Path | None, table_format: str) -> list[str]:
+    """Write the page and the tables of a board, and return a line for each."""
+    from openoutcry.report.score_report import view_of
+    from openoutcry.report.tables.score_tables import score_tables
+
+    lines = []
+    if report is not None:
+        _write(result, report)
+        lines.append(f"report: {report}")
+    if tables is not None:
+        found = score_tables(view_of(result.board, result.evaluation))
+        lines.append(tables_line(found, tables, table_format))
+    return lines
 
 
 def _write(result: _Result, report: Path) -> None:
@@ -253,7 +272,7 @@ def _as_json(result: _Result) -> str:
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'
 
 
-def _show(result: _Result, report: Path | None) -> None:
+def _show(result: _Result, files: Sequence[str]) -> None:
     board = result.board
     console = Console()
     console.width = max(console.width, 100)
@@ -286,8 +305,8 @@ def _show(result: _Result, report: Path | None) -> None:
         _show_tables(console, result)
     else:
         _show_protocol(console, result.evaluation.suite, board)
-    if report is not None:
-        console.print(f"report: {report}", highlight=False)
+    for line in files:
+        console.print(line, highlight=False)
 
 
 def _of_edition(evaluation: Evaluation | None) -> list[str]:

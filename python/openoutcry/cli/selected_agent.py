@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import typer
+
 from openoutcry import agents
-from openoutcry.agents import Baseline
+from openoutcry.agents import Baseline, TextAgent
 from openoutcry.backtest.decision_makers import NamedAgent, candidate_name, definition_of, is_named_agent, named_agent
 from openoutcry.backtest.strategies import LIBRARY, Strategy
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
 from openoutcry.backtest.strategies.strategy_text import text_of_strategy
-from openoutcry.cli.agent_options import AgentOptions
-from openoutcry.cli.market_options import load_agent
+from openoutcry.cli.agent_options import AgentOptions, AgentValues, exit_on_agent_fault, show_first_faults
+from openoutcry.cli.market_options import load_agent, working_directory_modules
 from openoutcry.cli.name_suggestions import suggesting_names
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.harness import CallableAgent, Launcher
+from openoutcry.harness import CallableAgent, Launcher, SupervisedAgent
 from openoutcry.harness.agent_lookup import is_program_or_server, public_name
+from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.scoring.started_agents import strategy_launcher
+from openoutcry.untrusted.terminal import echo_lines
 
 
 @dataclass(frozen=True)
@@ -174,6 +179,45 @@ def select_agent(text: str, seed: int, options: AgentOptions) -> SelectedAgent:
         wanted = "`--allow-code-gen` and `--unsafe-no-isolation` are for a candidate that is code"
         raise refusal("argument_invalid", f"{wanted}; received {selected.name!r}")
     return selected
+
+
+def optional_agent(text: str | None, seed: int, values: AgentValues, context: typer.Context) -> SelectedAgent | None:
+    """Return the agent of `--agent`; None without it.
+
+    Raises:
+        OpenOutcryError: as `select_agent`; or an option of agents was given without one.
+    """
+    if text is None:
+        values.refuse_alone()
+        return None
+    return select_agent(text, seed, values.options(context, _on_stderr))
+
+
+def _on_stderr(text: str) -> None:
+    echo_lines(text, err=True)
+
+
+@contextmanager
+def opened_agent(chosen: SelectedAgent, symbols: Sequence[str]) -> Iterator[agents.Agent | TextAgent | Strategy]:
+    """Yield an agent for one run, for which a program, a server or code starts.
+
+    Args:
+        chosen: The agent.
+        symbols: All symbols of the market.
+    """
+    if not chosen.is_outside:
+        # Only for these: nothing is imported from the working directory for an untrusted agent.
+        with working_directory_modules():
+            agent = chosen.in_process()
+        yield agent
+        return
+    show = show_first_faults(chosen.options.show)
+
+    def on_fault(fault: object, step: int) -> None:
+        show(f"held: {fault}; in decision {step}")
+
+    with exit_on_agent_fault(), private_process(), SupervisedAgent(chosen.launcher(symbols), on_fault) as session:
+        yield session
 
 
 def shared_name_remarks(name: str) -> list[str]:

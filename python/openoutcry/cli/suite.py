@@ -35,6 +35,7 @@ from openoutcry.scoring.evaluation_journal import journal_of
 from openoutcry.scoring.suite import DEFAULT, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_input
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
 from openoutcry.untrusted.terminal import echo, echo_json
 
@@ -105,7 +106,8 @@ def show(
         table.add_row(plain(market.name), _kind(market), windows)
     console.print(table)
     n_windows = sum(len(market.windows) for market in suite.markets)
-    runs = f"{n_windows} windows x {len(suite.seeds)} seeds = {n_windows * len(suite.seeds)} runs per agent"
+    runs = f"{counted(n_windows, 'window')} x {counted(len(suite.seeds), 'seed')}"
+    runs += f" = {counted(n_windows * len(suite.seeds), 'run')} per agent"
     console.print(f"{runs}; {suite.n_luck} null agents for comparison", highlight=False)
     for name, rules in (("costs", suite.costs), ("limits", suite.limits)):
         settings = ", ".join(f"{field} {value}" for field, value in rules.to_dict().items() if value is not None)
@@ -116,7 +118,7 @@ def _kind(market: Any) -> str:
     if market.scenario is None:
         return f"data {market.fingerprint[:12]}"
     state = f"sealed {market.commitment[:12]}" if market.commitment else "not sealed yet"
-    return f"scenario {market.scenario.family}, {market.scenario.n_symbols} symbols, {state}"
+    return f"scenario {market.scenario.family}, {counted(market.scenario.n_symbols, 'symbol')}, {state}"
 
 
 @app.command(epilog=SEAL_EXAMPLES)
@@ -195,7 +197,7 @@ def run(
                 on_run=lambda: bar.advance(task),
                 on_fault=lambda fault: show_fault(str(fault)),
             )
-    summary = f"{evaluation.n_runs} runs of {name or chosen.name}: {record}, digest {done.digest}"
+    summary = f"{counted(evaluation.n_runs, 'run')} of {name or chosen.name}: {record}, digest {done.digest}"
     echo("; ".join([summary, *fault_summary(done.faults)]))
 
 
@@ -206,7 +208,7 @@ def _notices(chosen: SelectedAgent, evaluation: Evaluation) -> Iterator[str]:
     if chosen.strategy is not None and needed > shown:
         text = f"{chosen.name} needs {needed} closes and the suite shows {shown}: it holds for the first"
         held = needed - shown
-        yield f"{text} {held} decisions of each window" + (", all of some" if held >= shortest else "")
+        yield f"{text} {counted(held, 'decision')} of each window" + (", all of some" if held >= shortest else "")
     yield from read_windows(
         chosen,
         (

@@ -15,6 +15,7 @@ from openoutcry.arguments import call_with_keywords, checked_integer, checked_te
 from openoutcry.data import columns, feature_columns
 from openoutcry.data.columns import TABLES, Table
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -365,7 +366,7 @@ class Dataset:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        size = f"{self.n_bars} bars x {self.n_symbols} symbols, {self.dates[0]} .. {self.dates[-1]}"
+        size = f"{self.n_bars} bars x {counted(self.n_symbols, 'symbol')}, {self.dates[0]} .. {self.dates[-1]}"
         fills = f"{columns.periods_text(self.periods_per_year)}, {'next open' if self.has_opens else 'close to close'}"
         return native.readable_text(f"Dataset({self.name!r}, {size}, {fills})")
 

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.untrusted.counted_nouns import counted
+
 # Holidays of several countries leave more of the axis than this; weekends (5 of 7 days) leave less.
 LEAST_FILLED = 0.9
 """Share of bars below which a symbol seldom fills."""
@@ -157,7 +159,7 @@ def causes_of(column_of: ColumnOf, closed: _Mask, rows: slice = slice(None)) -> 
 def _sentence(group: Sequence[FillBars], hint: str) -> str:
     first, is_one = group[0], len(group) == 1
     names = ", ".join(each.symbol for each in group[:_MOST_NAMES])
-    names += f" and {len(group) - _MOST_NAMES} other symbols" if len(group) > _MOST_NAMES else ""
+    names += f" and {counted(len(group) - _MOST_NAMES, 'other symbol')}" if len(group) > _MOST_NAMES else ""
     if first.n_fills == 0:
         return f"{names} can never fill: {_never(first, 'its' if is_one else 'their')}"
     shares = sorted(each.share for each in group)

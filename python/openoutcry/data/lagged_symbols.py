@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.dataset import Dataset
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["LONGEST_LAG", "Lagged", "lag_warnings", "lagged_symbols"]
 
@@ -90,7 +91,9 @@ def lag_warnings(dataset: Dataset) -> tuple[str, ...]:
     """Return a warning for each of the first three symbols, and count the others."""
     found = lagged_symbols(dataset)
     n_others = len(found) - _MOST_NAMED
-    others = [f"{n_others:,} other symbols have predictable returns"] if n_others > 0 else []
+    others = (
+        [f"{counted(n_others, 'other symbol has', 'other symbols have')} predictable returns"] if n_others > 0 else []
+    )
     return (*map(str, found[:_MOST_NAMED]), *others)
 
 

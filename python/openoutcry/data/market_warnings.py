@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data.fill_bars import ColumnOf, FillMasks, causes_of, fill_warnings, seldom_filled
+from openoutcry.untrusted.counted_nouns import counted
 
 Table = npt.NDArray[np.float64]
 
@@ -125,4 +126,4 @@ def _crossed(column_of: ColumnOf) -> list[str]:
 
 def _listed(names: Sequence[str]) -> str:
     n_others = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {n_others} other symbols" if n_others > 0 else "")
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {counted(n_others, 'other symbol')}" if n_others > 0 else "")

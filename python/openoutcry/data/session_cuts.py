@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.trading_days import DayStart, TradingDays
+from openoutcry.untrusted.counted_nouns import counted
 
 _DAY = 86_400
 # 1970-01-01 is a Thursday.
@@ -63,7 +64,7 @@ def stated_notices(days: TradingDays, dates: Sequence[str], start: DayStart) -> 
     spacing = _spacing(_seconds(dates))
     n_across = int((days.seconds + spacing > days.lengths).sum()) if spacing < _DAY else 0
     if n_across:
-        bars = f"{n_across:,} bar{'s' * (n_across != 1)} of {spacing:,} seconds"
+        bars = f"{counted(n_across, 'bar')} of {spacing:,} seconds"
         notices.append(f"{bars} start before {start} and end after it: each counts to the day in which it starts")
     hour, _, minute = (start.clock or "00:00").partition(":")
     clock = 3600 * int(hour) + 60 * int(minute)

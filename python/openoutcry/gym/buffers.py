@@ -16,8 +16,8 @@ _Flags: TypeAlias = npt.NDArray[np.bool_]
 # The native binding of a buffer set, and its arrays: observation, rewards, terminations, truncations and resets.
 # A plain tuple: Python unpacks it three times as fast as a named one.
 BufferSet: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flags, _Flags, _Flags]
-# A buffer set, and the index of the set that the next step writes into.
-RotatingSet: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flags, _Flags, _Flags, int]
+# The parts of a buffer set, and the rotating set that the next step writes into.
+RotatingSet: TypeAlias = list[Any]
 
 _PARTS = ("closes", "listed", "positions", "cash")
 _OPTIONAL = ("history", "features", "market_features")
@@ -53,10 +53,10 @@ def allocate_buffers(kind: str, lanes: int, space: spaces.Space[Any], out: Any =
     return bound, out, *results
 
 
-def allocate_buffer_sets(
+def allocate_rotating_sets(
     core: native.Batch, kind: str, lanes: int, space: spaces.Space[Any], *, slides: bool
-) -> list[RotatingSet]:
-    """Return buffer sets that steps write into in rotation.
+) -> RotatingSet:
+    """Return the first of the buffer sets that steps write into in rotation.
 
     There are two groups of arrays, so that a learner can still read one while the other is written. Flat observations
     slide over longer rows if every lane keeps its market.
@@ -65,8 +65,10 @@ def allocate_buffer_sets(
         _sliding_buffers(core, lanes, space) if kind == "flat" and slides else [allocate_buffers(kind, lanes, space)]
         for _ in range(2)
     ]
-    sets = [buffers for pair in zip(*groups, strict=True) for buffers in pair]
-    return [(*buffers, (i + 1) % len(sets)) for i, buffers in enumerate(sets)]
+    sets: list[RotatingSet] = [[*buffers] for pair in zip(*groups, strict=True) for buffers in pair]
+    for buffers, following in zip(sets, sets[1:] + sets[:1], strict=True):
+        buffers.append(following)
+    return sets[0]
 
 
 def _sliding_buffers(core: native.Batch, lanes: int, space: spaces.Space[Any]) -> list[BufferSet]:
@@ -108,4 +110,4 @@ def _check_out(out: Any, lanes: int, space: spaces.Space[Any]) -> None:
             raise refusal("shape_mismatch", message)
 
 
-__all__ = ["BufferSet", "RotatingSet", "allocate_buffer_sets", "allocate_buffers"]
+__all__ = ["BufferSet", "RotatingSet", "allocate_buffers", "allocate_rotating_sets"]

@@ -17,20 +17,20 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import action_scheme
-from openoutcry.gym.episode_markets import Draw, episode_markets
+from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.lane_actions import joined_holds, one_lane
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
 from openoutcry.gym.observed_columns import observation_labels, observed_columns
 from openoutcry.gym.rendering import MODES, frame_of, render_mode_of
+from openoutcry.gym.replaced_markets import replaced_markets
 from openoutcry.gym.rewards import Reward, reward_scheme
 from openoutcry.gym.settings import (
     INFOS,
     ON_INVALID,
-    TERMS,
     KnownArguments,
     Setting,
-    changed_episodes,
+    changed_settings,
     checked_options,
     one_of,
     option_hint,
@@ -118,8 +118,8 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
-    datasets = Setting[tuple[Dataset, ...]]("create another environment")
-    dataset = Setting[Dataset]("create another environment, or pass `datasets`, a rule that draws one per episode")
+    datasets = Setting[tuple[Dataset, ...]](option_hint("dataset"))
+    dataset = Setting[Dataset](f"{option_hint('dataset')}; `datasets` draws one per episode")
     costs = Setting[CostModel](option_hint("costs"))
     limits = Setting[Limits](option_hint("limits"))
     reward_scheme = Setting[str]("create another environment with `reward`")
@@ -172,17 +172,17 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     def _prepare(self, settings: _Settings) -> None:
         """Create the native environment and the spaces."""
         markets, (_, limits, episodes) = self._markets, settings
-        self.__dict__ |= {"datasets": markets.datasets, "reward_scheme": self._reward.name}
-        self._adopt(markets.datasets[0], settings, self._checked(markets.datasets[0], settings))
+        self._datasets, self._reward_scheme = markets.datasets, self._reward.name
+        self._adopt(markets.datasets[0], settings, self._checked(markets, markets.datasets[0], settings))
         self._is_ready = not (episodes.is_random or markets.changes)
         self._navs: list[float] = []
         self.action_space: spaces.Space[Any] = space_of(self._scheme, markets.n_symbols, [limits])
         shape = markets.n_symbols, self._lookback, markets.n_bars
         self.observation_space: spaces.Space[Any] = observation_space(self._kind, *shape, self._observed)
 
-    def _checked(self, market: Dataset, settings: _Settings) -> dict[int, _Native]:
+    def _checked(self, markets: EpisodeMarkets, market: Dataset, settings: _Settings) -> dict[int, _Native]:
         """Return the native environment of a market, after a check in all markets."""
-        for each in self.datasets:
+        for each in markets.datasets:
             settings[2].on(each, self._shown)
         return {id(market): self._native(market, settings)}
 
@@ -204,7 +204,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
 
     def _adopt(self, market: Dataset, settings: _Settings, natives: dict[int, _Native]) -> None:
         """Use a market and settings, whose native environments are kept by market."""
-        self.__dict__ |= {"dataset": market, **dict(zip(("costs", "limits", "_windows"), settings, strict=True))}
+        self._dataset, (self._costs, self._limits, self._windows) = market, settings
         self._natives, (self._core, self._stream) = natives, natives[id(market)]
 
     def reset(
@@ -214,8 +214,8 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
 
         Args:
             seed: Seed of the stream of episodes; None for the next episode.
-            options: New `costs`, `limits`, `window`, `within` or `episode_bars`, as in the constructor, from this
-                episode on. The action space stays that of the constructor: other limits cut actions.
+            options: New `costs`, `limits`, `window`, `within`, `episode_bars` or `dataset`, as in the constructor, from
+                this episode on. Spaces stay: other limits cut actions, and markets need the features and symbols.
 
         Returns:
             Observation and `info`.
@@ -226,16 +226,17 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         place = self._stream.place
         if seed is not None or not self._is_seeded:
             place = (secrets.randbits(64) if seed is None else seed_of(seed), 0)
-        changes = checked_options(options)
-        market, natives = self.datasets[self._markets.of_episode(*place)], self._natives
-        settings: _Settings = (self.costs, self.limits, self.__dict__["_windows"])
+        changes, natives = checked_options(options), self._natives
+        markets = replaced_markets(self._markets, changes, self._seed, self._observed, self._arguments, None)
+        market = markets.datasets[markets.of_episode(*place)]
+        settings: _Settings = (self.costs, self.limits, self._windows)
         if changes:
-            terms = (changes.get(name, old) for name, old in zip(TERMS, settings[:2], strict=True))
-            settings = (*costs_and_limits(*terms), changed_episodes(settings[2], changes))
-            natives = self._checked(market, settings)
+            settings = changed_settings(settings, changes)
+            natives = self._checked(markets, market, settings)
         elif id(market) not in natives:
             natives[id(market)] = self._native(market, settings)
         super().reset(seed=seed)
+        self._markets, self._datasets = markets, markets.datasets
         self._adopt(market, settings, natives)
         self._stream.place = place
         self._is_seeded = self._is_ready = True
@@ -347,7 +348,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__ |= saved
         state, place = self.__dict__.pop("_saved")
-        settings = (self.costs, self.limits, saved["_windows"])
+        settings = (self.costs, self.limits, self._windows)
         self._adopt(self.dataset, settings, {id(self.dataset): self._native(self.dataset, settings)})
         self._stream.place = place
         self._core.begin(*state.window)

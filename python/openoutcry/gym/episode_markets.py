@@ -89,7 +89,13 @@ class EpisodeMarkets:
 
 
 def episode_markets(
-    sizes: tuple[int | Market, int], seed: int, dataset: Any, split: str, datasets: Draw | None, num_envs: int | None
+    sizes: tuple[int | Market, int],
+    seed: int,
+    dataset: Any,
+    split: str,
+    datasets: Draw | None,
+    num_envs: int | None,
+    least_symbols: int = 1,
 ) -> EpisodeMarkets:
     """Return the markets of an environment.
 
@@ -100,6 +106,7 @@ def episode_markets(
         split: Split of scenarios and draws.
         datasets: Rule for the market of an episode; None for one market per lane.
         num_envs: Number of lanes; None for a single environment.
+        least_symbols: Number of symbols that smaller markets are padded to, also if all are smaller.
 
     Raises:
         OpenOutcryError: an argument is invalid.
@@ -110,7 +117,7 @@ def episode_markets(
     made = {id(market): market_of(*sizes, seed, market, split) for market in given}
     markets = [made[id(market)] for market in given]
     counts = [market.n_symbols for market in markets]
-    most = max(counts)
+    most = max(least_symbols, *counts)
     wide = {id(market): padded(market, most) for market in markets}
     shown = tuple(wide[id(market)] for market in markets)
     kind = "fixed" if datasets is None else datasets if isinstance(datasets, str) else "given"

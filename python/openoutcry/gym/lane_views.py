@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import logger, spaces
+from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
@@ -15,12 +16,14 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import ActionScheme
-from openoutcry.gym.buffers import allocate_buffers
+from openoutcry.gym.buffers import RotatingSet, allocate_buffers
 from openoutcry.gym.episode_markets import EpisodeMarkets
 from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
-from openoutcry.gym.settings import KnownArguments, Setting
+from openoutcry.gym.settings import KnownArguments, Setting, option_hint
 from openoutcry.gym.spaces import observation_space
+from openoutcry.gym.step_info import LaneInfos
+from openoutcry.openoutcry_py import CostModel, Limits
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
@@ -28,7 +31,17 @@ _Flags: TypeAlias = npt.NDArray[np.bool_]
 class LaneViews(KnownArguments):
     """Accounts and markets of the lanes of a batch."""
 
-    datasets = Setting[tuple[Dataset, ...]]("create another environment")
+    # What a step reads, and what is created again: Python stores at most 30 other attributes in their fastest form.
+    __slots__ = (
+        "_core", "_created", "_final", "_has_extras", "_infos", "_invalid", "_last", "_rotating", "_scheme", "_step",
+        "_step_new",
+    )  # fmt: skip
+
+    datasets = Setting[tuple[Dataset, ...]](option_hint("dataset"))
+    costs = Setting[tuple[CostModel, ...]](option_hint("costs"))
+    limits = Setting[tuple[Limits, ...]](option_hint("limits"))
+    reward_scheme = Setting[str]("create another environment with `reward`")
+    closed: bool
     num_envs: int
     render_mode: str | None
     render_lane: int
@@ -36,12 +49,23 @@ class LaneViews(KnownArguments):
     single_observation_space: spaces.Space[Any]
     autoreset_mode: AutoresetMode
     _core: native.Batch
+    # Spaces and windows, created on first access: the bounds of a large batch take more memory than its observations.
+    _created: dict[str, Any]
+    _final: Any
+    _has_extras: bool
+    _infos: LaneInfos
+    _invalid: _Flags | None
     _kind: str
+    _last: native.Buffers | None
     _markets: EpisodeMarkets
     _navs: NavHistory | None
     _observed: ObservedColumns
+    # None for new arrays each step.
+    _rotating: RotatingSet | None
     _scheme: ActionScheme | None
     _shown: int
+    _step: Callable[..., int]
+    _step_new: Callable[..., Any]
 
     @property
     def dataset(self) -> Dataset:
@@ -78,8 +102,12 @@ class LaneViews(KnownArguments):
         """Whether the episode of a lane is over, shape `(num_envs,)`."""
         return self._core.done
 
-    @cached_property
-    def _histories(self) -> Any:
+    def _once(self, name: str, create: Callable[[], Any]) -> Any:
+        if name not in self._created:
+            self._created[name] = create()
+        return self._created[name]
+
+    def _windows(self) -> Any:
         bars = self._core.market_bars(0)
         padded = np.concatenate([np.zeros((self._shown - 1, bars.shape[1]), dtype=np.float32), bars])
         return np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0).transpose(0, 2, 1)
@@ -93,18 +121,21 @@ class LaneViews(KnownArguments):
         if len(self.datasets) > 1:
             message = "`histories` needs one dataset, as a cursor indexes one dataset"
             raise refusal("argument_invalid", f"{message}; received {len(self.datasets)} datasets")
-        return np.asarray(self._histories[cursors])
+        return np.asarray(self._once("windows", self._windows)[cursors])
 
-    @cached_property
+    @property
     def action_space(self) -> spaces.Space[Any]:
         """Space of the actions of all lanes."""
-        # Created on first access: the bounds of a large batch take more memory than its observations.
-        return batch_space(self.single_action_space, self.num_envs)
+        space: spaces.Space[Any]
+        space = self._once("actions", lambda: batch_space(self.single_action_space, self.num_envs))
+        return space
 
-    @cached_property
+    @property
     def observation_space(self) -> spaces.Space[Any]:
         """Space of the observations of all lanes."""
-        return batch_space(self.single_observation_space, self.num_envs)
+        space: spaces.Space[Any]
+        space = self._once("observations", lambda: batch_space(self.single_observation_space, self.num_envs))
+        return space
 
     def render(self) -> LaneFrames | None:
         """Return one frame per lane, `render_lane` first, each drawn when accessed."""
@@ -130,6 +161,16 @@ class LaneViews(KnownArguments):
         if self._scheme is None:
             raise refusal("argument_invalid", "`action_masks` needs discrete actions; received weights")
         return self._scheme.masks(self._core.tradable)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Make further steps raise `ClosedEnvironmentError`."""
+        self._step = self._step_new = self._refuse
+
+    def _refuse(self, *_: Any) -> Any:
+        if self.closed:
+            raise ClosedEnvironmentError("the environment has been closed")
+        message = "a step needs a running episode; received a step before the first `reset`"
+        raise refusal("episode_over", message)
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))

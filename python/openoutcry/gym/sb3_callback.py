@@ -12,6 +12,7 @@ from openoutcry.arguments import checked_integer, path_of
 from openoutcry.gym.evaluation import PolicyEvaluation, evaluate, metric_of
 from openoutcry.report.charts.learning_curve import learning_curve
 from openoutcry.report.charts.svg import standalone
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo
 
 try:
@@ -90,8 +91,8 @@ class EvaluationCallback(BaseCallback):  # type: ignore[misc]
         if known.size:
             self.logger.record(f"evaluation/{self._metric}", float(known.mean()))
         if self.verbose:
-            of = f", mean of {known.size} windows" if len(values) > 1 else ""
-            echo(f"evaluation after {steps:,} steps: {self._metric} {mean}{of}")
+            of = f", mean of {counted(known.size, 'window')}" if len(values) > 1 else ""
+            echo(f"evaluation after {counted(steps, 'step')}: {self._metric} {mean}{of}")
         if self._picture is not None:
             self._draw(self._picture)
 

@@ -8,16 +8,17 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any, Generic, TypeVar, overload
 
-from openoutcry.arguments import type_of
+from openoutcry.arguments import costs_and_limits, type_of
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import RANDOM, Episodes
+from openoutcry.openoutcry_py import CostModel, Limits
 
 T = TypeVar("T")
 
 TERMS = ("costs", "limits")
 WINDOWS = ("window", "within", "episode_bars")
 MARKET = ("n_symbols", "n_days", "dataset", "datasets")
-OPTIONS = (*TERMS, *WINDOWS)
+OPTIONS = (*TERMS, *WINDOWS, "dataset")
 """Options of `reset`; they hold from that reset on."""
 
 # Gymnasium passes options through all wrappers, and Minari's `DataCollector` reads this one.
@@ -28,7 +29,6 @@ _FIXED = (
     "levels", "no_trade_band", "info", "on_invalid", "datasets",
 )  # fmt: skip
 _HINTS = {
-    "dataset": "; hint: create another environment, or one with `datasets`, which draws a market per episode",
     "max_weight": "; hint: options={'limits': Limits(max_weight=...)}",
     "allow_short": "; hint: options={'limits': Limits(allow_short=...)}",
 }
@@ -39,6 +39,8 @@ ON_INVALID = ("raise", "hold")
 
 class Setting(Generic[T]):
     """An attribute that cannot be assigned: an assignment would have no effect.
+
+    Its value is that of the private attribute: `_costs` for `costs`.
 
     Args:
         hint: Way to change it.
@@ -59,7 +61,7 @@ class Setting(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> Setting[T] | T:
         if instance is None:
             return self
-        value: T = instance.__dict__[self._name]
+        value: T = getattr(instance, f"_{self._name}")
         return value
 
     def __set__(self, instance: object, value: Any) -> None:
@@ -73,6 +75,8 @@ class KnownArguments:
     `openoutcry.gym.evaluate` creates an equal environment from them. A sealed market could not be saved.
     """
 
+    _arguments: dict[str, Any]
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return an environment that its constructor initializes next."""
         created = super().__new__(cls)
@@ -82,7 +86,8 @@ class KnownArguments:
             more = [name for name, each in known.parameters.items() if each.kind is each.VAR_KEYWORD]
             given |= given.pop(more[0], {}) if more else {}
             kept = {name: value for name, value in given.items() if name not in ("self", *MARKET)}
-            created.__dict__["_arguments"] = kept
+            # Not through `__dict__`: Python reads the attributes of objects without one faster.
+            created._arguments = kept
         return created
 
 
@@ -117,6 +122,14 @@ def checked_options(options: Any, known: Sequence[str] = OPTIONS) -> dict[str, A
     return {name: options[name] for name in options if name in known}
 
 
+def changed_settings(
+    settings: tuple[CostModel, Limits, Episodes], options: Mapping[str, Any]
+) -> tuple[CostModel, Limits, Episodes]:
+    """Return costs, limits and windows after the options of a `reset`."""
+    costs, limits = (options.get(name, old) for name, old in zip(TERMS, settings[:2], strict=True))
+    return (*costs_and_limits(costs, limits), changed_episodes(settings[2], options))
+
+
 def changed_episodes(episodes: Episodes, options: Mapping[str, Any]) -> Episodes:
     """Return the episodes after the window options of a `reset`."""
     changes = {name: options[name] for name in WINDOWS if name in options}
@@ -135,6 +148,7 @@ __all__ = [
     "WINDOWS",
     "Setting",
     "changed_episodes",
+    "changed_settings",
     "checked_options",
     "one_of",
     "option_hint",

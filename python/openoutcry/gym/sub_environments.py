@@ -111,8 +111,8 @@ def changed_lanes(
     """
     costs, limits, episodes = known
     chosen = np.ones(len(costs), dtype=np.bool_) if mask is None else mask
-    if any(name in options for name in WINDOWS) and not chosen.all():
-        message = "a window option needs a reset of all lanes, as lanes share the windows of their market"
+    if any(name in options for name in (*WINDOWS, "dataset")) and not chosen.all():
+        message = "a window or a dataset needs a reset of all lanes, as lanes share markets and their windows"
         raise refusal("argument_invalid", f"{message}; received a mask of {int(chosen.sum())} lanes")
     given = lane_terms(options.get("costs"), options.get("limits"), None, None, len(costs))
     kept: list[tuple[Any, ...]] = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -13,18 +13,18 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, lookback_of, seed_of
 from openoutcry.data.window import Edge, Window
-from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import action_scheme
-from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
-from openoutcry.gym.episode_markets import Draw, episode_markets
+from openoutcry.gym.buffers import allocate_buffers, allocate_rotating_sets
+from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, episode_markets
 from openoutcry.gym.episodes import Episodes
 from openoutcry.gym.lane_actions import joined_holds, readable, with_holds
 from openoutcry.gym.lane_views import LaneViews
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market
 from openoutcry.gym.observed_columns import observed_columns
 from openoutcry.gym.rendering import MODES, NavHistory, render_mode_of
+from openoutcry.gym.replaced_markets import replaced_markets
 from openoutcry.gym.rewards import Reward, reward_scheme
-from openoutcry.gym.settings import ON_INVALID, OPTIONS, Setting, checked_options, one_of, option_hint
+from openoutcry.gym.settings import ON_INVALID, OPTIONS, checked_options, one_of
 from openoutcry.gym.spaces import observation_of, observation_space, space_of
 from openoutcry.gym.step_info import LaneInfos, copied_observations
 from openoutcry.gym.sub_environments import (
@@ -41,14 +41,6 @@ from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 Observation: TypeAlias = Any
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 _Step: TypeAlias = tuple[Observation, npt.NDArray[np.float64], _Flags, _Flags, dict[str, Any]]
-
-_MODES = {
-    AutoresetMode.NEXT_STEP: "next_step",
-    AutoresetMode.SAME_STEP: "same_step",
-    AutoresetMode.DISABLED: "disabled",
-}
-# Attributes that a restored environment creates again.
-_UNSAVED = {"_core", "_infos", "_last", "_final", "_buffer_sets", "_next_set", "_step", "_step_new", "_histories"}
 
 
 class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):  # type: ignore[misc, override]
@@ -117,9 +109,6 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         "render_fps": 12,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
-    costs = Setting[tuple[CostModel, ...]](option_hint("costs"))
-    limits = Setting[tuple[Limits, ...]](option_hint("limits"))
-    reward_scheme = Setting[str]("create another environment with `reward`")
     # Lanes times symbols per thread: stepping fewer takes less time than waking a thread.
     _cells_a_thread = 4096
 
@@ -161,7 +150,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         on_invalid: str = "raise",
     ) -> None:
         self.num_envs = checked_integer("num_envs", num_envs, 1, 2**31 - 1)
-        self.render_mode = render_mode_of(render_mode)
+        self._created, self.render_mode = {}, render_mode_of(render_mode)
         self.render_lane = checked_integer("render_lane", render_lane, 0, self.num_envs - 1)
         self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
         episodes = Episodes(window, within, episode_bars, split)
@@ -181,7 +170,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
     ) -> None:
         """Add the settings that other settings determine, and create batch and spaces."""
         self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
-        self.__dict__ |= {"datasets": self._markets.datasets, "reward_scheme": self._reward.name}
+        self._datasets, self._reward_scheme = self._markets.datasets, self._reward.name
         self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
         self.autoreset_mode = autoreset_mode
         self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
@@ -189,7 +178,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
             "reward": self._reward.engine,
             "reward_parameter": self._reward.parameter,
             "cells_a_thread": self._cells_a_thread,
-            "autoreset": _MODES[self.autoreset_mode],
+            "autoreset": autoreset_mode.name.lower(),
             "lookback": self._shown,
             "features": self._observed.native[0],
             "history": self._observed.native[1],
@@ -202,21 +191,27 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         shape = self._markets.n_symbols, self._lookback, self._markets.n_bars
         self.single_observation_space = observation_space(self._kind, *shape, self._observed)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
-        self._is_seeded, self._invalid = False, cast("_Flags | None", None)
-        self._navs: NavHistory | None = None
-        self._adopt(self._batch(*changeable), *changeable)
+        self._is_seeded, self._navs = False, cast("NavHistory | None", None)
+        self._adopt(self._batch(self._markets, *changeable), *changeable)
 
-    def _batch(self, costs: Sequence[CostModel], limits: Sequence[Limits], episodes: Episodes) -> native.Batch:
-        windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
-        lanes = [(i % len(self.datasets), costs[i], limits[i]) for i in range(self.num_envs)]
-        return native.Batch([each._core for each in self.datasets], lanes, self._settings | {"windows": windows}, 0)
+    def _batch(
+        self,
+        markets: EpisodeMarkets,
+        costs: Sequence[CostModel],
+        limits: Sequence[Limits],
+        episodes: Episodes,
+    ) -> native.Batch:
+        datasets = markets.datasets
+        windows = [episodes.on(dataset, self._shown) for dataset in datasets]
+        lanes = [(i % len(datasets), costs[i], limits[i]) for i in range(self.num_envs)]
+        return native.Batch([each._core for each in datasets], lanes, self._settings | {"windows": windows}, 0)
 
     def _adopt(
         self, core: native.Batch, costs: tuple[CostModel, ...], limits: tuple[Limits, ...], episodes: Episodes
     ) -> None:
         """Use a batch with these settings."""
-        self._core = core
-        self.__dict__ |= {"costs": costs, "limits": limits, "_episodes": episodes}
+        self._core, self._invalid = core, None
+        self._costs, self._limits, self._episodes = costs, limits, episodes
         self._infos = LaneInfos(
             core, self.datasets, self.reward_scheme, is_full=self._settings["records"],
             shows_tradable=self._markets.has_listing_changes, shows_invalid=self._holds_invalid,
@@ -224,16 +219,15 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         # One test per step: all of these add to a step in Python.
         self._has_extras = self._infos.has_entries or self._reward.function is not None
         self._has_extras |= self.render_mode is not None or self._markets.function is not None
-        self._last: native.Buffers | None = None
-        self._final: Observation = None
+        self._last = self._final = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._last, self._final = allocate_buffers(*self._layout)[:2]
+        self._rotating = None
         if not self._copies:
-            slides = not self._markets.changes
-            self._buffer_sets, self._next_set = allocate_buffer_sets(core, *self._layout, slides=slides), 0
+            self._rotating = allocate_rotating_sets(core, *self._layout, slides=not self._markets.changes)
         # The first reset replaces these with the native methods, so that steps need no check.
-        self._step: Callable[..., int] = core.step if self._is_seeded else self._refuse
-        self._step_new: Callable[..., Any] = core.step_new if self._is_seeded else self._refuse
+        self._step = core.step if self._is_seeded else self._refuse
+        self._step_new = core.step_new if self._is_seeded else self._refuse
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -258,18 +252,22 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         mask = reset_mask(changes, self.num_envs, is_seeded=self._is_seeded)
         is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
         seeds = lane_seeds(seed, is_reset, is_seeded=self._is_seeded)
-        # Draws and the batch first: whatever raises changes nothing.
-        streams = started_streams(self._core.streams, seeds) if self._markets.function else []
-        next_draws, later_draws = (self._markets.of_lanes(is_reset, streams, ahead) for ahead in (0, 1))
+        # Markets, draws and the batch first: whatever raises changes nothing.
+        seed_of_market = self._settings["seed"]
+        markets = replaced_markets(
+            self._markets, changes, seed_of_market, self._observed, self._arguments, self.num_envs
+        )
+        streams = started_streams(self._core.streams, seeds)
+        next_draws, later_draws = (markets.of_lanes(is_reset, streams, ahead) for ahead in (0, 1))
         if changes.keys() - {"reset_mask"}:
-            known = (self.costs, self.limits, self.__dict__["_episodes"])
-            changed = changed_lanes(changes, known, mask)
-            core = self._batch(*changed)
-            core.restore(self._core.save())
+            changed = changed_lanes(changes, (self.costs, self.limits, self._episodes), mask)
+            core = self._batch(markets, *changed)
+            if markets is self._markets:
+                core.restore(self._core.save())
+            self._markets, self._datasets = markets, markets.datasets
             self._adopt(core, *changed)
         super().reset(seed=None if seed is None or seeds is None else seeds[0])
-        if seeds is not None:
-            self._core.seed_lanes(seeds)
+        self._core.set_streams(streams)
         self._core.set_next_markets(next_draws)
         self._core.reset(None, mask)
         self._core.set_next_markets(later_draws)
@@ -280,11 +278,11 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
                 self._navs = NavHistory(self._core.nav)
             self._navs.restart(self._core.nav, is_reset)
         info = self._infos.after_reset(is_reset)
-        if self._copies:
+        if self._rotating is None:
             return self._core.observe_new(), info
-        bound, observation, *_, following = self._buffer_sets[self._next_set]
+        bound, observation, *_, following = self._rotating
         self._core.observe(bound)
-        self._next_set = following
+        self._rotating = following
         return observation, info
 
     def step(self, actions: Any, out: Observation = None, hold: _Flags | None = None) -> _Step:
@@ -309,14 +307,14 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
             actions, held = self._scheme.read(actions, self.num_envs)
             hold = joined_holds(held, hold, actions.shape)
         try:
-            if out is None and not self._copies:
-                buffers = self._buffer_sets[self._next_set]
-                bound, observation, rewards, terminations, truncations, reset, following = buffers
+            rotating = self._rotating
+            if out is None and rotating is not None:
+                bound, observation, rewards, terminations, truncations, reset, following = rotating
                 # Not `self._step(...)`: Python would first look for a method of the class.
                 trade = self._step
                 signals = trade(actions, hold, bound, self._last)
                 # After the step: if it raises, the results of the last step stay valid.
-                self._next_set = following
+                self._rotating = following
             elif out is None or self._kind == "flat":
                 trade = self._step_new
                 stepped = trade(actions, hold, self._last, out)
@@ -349,28 +347,20 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         finally:
             self._invalid, self._scheme = None, scheme
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Make further steps raise `ClosedEnvironmentError`."""
-        self._step = self._step_new = self._refuse
-
     def __getstate__(self) -> dict[str, Any]:
-        saved = {name: value for name, value in self.__dict__.items() if name not in _UNSAVED}
-        return saved | {"_saved": self._core.save()}
+        # Without the slots, which a restored environment fills again.
+        return self.__dict__ | {"_saved": (self._core.save(), self._scheme)}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.__dict__ |= saved
-        settings = (self.costs, self.limits, saved["_episodes"])
-        core = self._batch(*settings)
-        core.restore(self.__dict__.pop("_saved"))
+        (lanes, self._scheme), self._created = saved["_saved"], {}
+        for name in saved.keys() - {"_saved"}:
+            setattr(self, name, saved[name])
+        settings = (self.costs, self.limits, self._episodes)
+        core = self._batch(self._markets, *settings)
+        core.restore(lanes)
         self._adopt(core, *settings)
         if self.closed:
             self.close_extras()
-
-    def _refuse(self, *_: Any) -> Any:
-        if self.closed:
-            raise ClosedEnvironmentError("the environment has been closed")
-        message = "a step needs a running episode; received a step before the first `reset`"
-        raise refusal("episode_over", message)
 
     def _fill_info(self, info: dict[str, Any], flags: tuple[_Flags, _Flags, _Flags], signals: int) -> None:
         """Add the entries of a step to `info`.
@@ -378,20 +368,30 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         Bit 0 of `signals` is set if an episode ended, bit 1 if a lane was reset.
         """
         terminations, truncations, reset = flags
+        # An end of an episode alone adds nothing in the default mode: most steps of a large batch have one.
+        if self._has_extras:
+            self._add_extras(info, flags, signals)
+        if signals & 2:
+            info["reset"], info["_reset"] = reset, reset
+        if self._final is None or not signals & 1:
+            return
         ended = terminations | truncations
-        started = ended if self._final is not None else reset if signals & 2 else np.zeros_like(ended)
+        info["final_obs"], info["_final_obs"] = copied_observations(self._final, ended), ended
+        info["final_info"], info["_final_info"] = self._infos.final(ended, self._invalid), ended.copy()
+
+    def _add_extras(self, info: dict[str, Any], flags: tuple[_Flags, _Flags, _Flags], signals: int) -> None:
+        """Draw the next markets, and record what the settings ask for."""
+        terminations, truncations, reset = flags
+        if self._final is not None:
+            started = terminations | truncations
+        else:
+            started = reset if signals & 2 else np.zeros_like(terminations)
         if self._navs is not None:
             self._navs.add(self._core.nav, started)
         if signals & 3 and self._markets.function is not None:
             self._core.set_next_markets(self._markets.of_lanes(started, self._core.streams, 0))
         if self._infos.has_entries:
             info |= self._infos.after_step(started, self._invalid)
-        if signals & 2:
-            info["reset"], info["_reset"] = reset, reset
-        if self._final is None or not signals & 1:
-            return
-        info["final_obs"], info["_final_obs"] = copied_observations(self._final, ended), ended
-        info["final_info"], info["_final_info"] = self._infos.final(ended, self._invalid), ended.copy()
 
 
 __all__ = ["Observation", "OpenOutcryVectorEnv"]

@@ -2,7 +2,7 @@
 
 Anyone can make a longer or wider copy of a market on which a strategy looks better or worse: with copies of a symbol,
 or with a trend before its first bar. The first version of a market that the ledger recorded therefore counts before
-later ones, and a bundled dataset, which no one can change, before all. Both orders are fixed as soon as a market is
+later ones, and a bundled dataset, which cannot be changed, before all. Both orders are fixed as soon as a market is
 recorded: later markets do not change which version counts, even if they connect two markets to one family.
 """
 
@@ -26,15 +26,18 @@ _BEFORE_OTHERS = 1 << 40
 
 
 def precedence_of(market: int, fingerprint: str) -> int:
-    """Return the precedence of a market; of its versions, the lowest one counts."""
+    """Return the precedence of the market with an ID.
+
+    The version with the lowest one counts.
+    """
     return market - _BEFORE_OTHERS if fingerprint in BUNDLED else market
 
 
 def set_origin(base: sqlite3.Connection, market: int, similar: Collection[int]) -> set[int]:
-    """Set the origin of a new market, and return families whose rankings change.
+    """Set the origin of a new market, and return families with other rankings.
 
-    It is that of the similar market with the lowest precedence. A bundled dataset has no origin but itself, and becomes
-    the origin of similar markets.
+    The origin is the market of which it is a version: that of the similar market with the lowest precedence. A bundled
+    dataset has no origin but itself, and becomes the origin of similar markets.
 
     Args:
         base: Connection to the index.
@@ -57,7 +60,7 @@ def set_origin(base: sqlite3.Connection, market: int, similar: Collection[int]) 
 
 
 def preferred(base: sqlite3.Connection, fingerprint: str) -> int | None:
-    """Return the ID of a recorded market if another version counts by default."""
+    """Return the ID of a market if another version counts by default, or None."""
     query = (
         "SELECT own.id FROM markets AS own WHERE fingerprint = ? AND precedence >"
         " (SELECT MIN(precedence) FROM markets WHERE origin = own.origin)"

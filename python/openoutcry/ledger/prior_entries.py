@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from openoutcry.ledger.prompt_tokens import shortened, tokens
 from openoutcry.ledger.queries import StrategySummary
-from openoutcry.ledger.strategy_text import call_text, comments_of, on_one_line, rules_text
+from openoutcry.ledger.strategy_text import call_text, comments_of, definition_of, on_one_line, rules_text
 from openoutcry.untrusted.counted_nouns import counted
 
 # Tokens of the texts of one strategy. With all of them used up, the prompt is below its 2,000 tokens.
-_NAME, _ROW_NAME, _MARKETS, _DESCRIPTION, _DEFINITION = 24, 12, 12, 32, 88
+_NAME, _ROW_NAME, _MARKETS, _DESCRIPTION, _DEFINITION = 24, 18, 12, 32, 88
+# Tokens of the beginning of an ID, for names that are equal where they are cut.
+_ID = 8
 _RANKED_REASONS, _FAILED_REASONS, _MOST_REASONS, _LEAST_REASON = 104, 48, 4, 10
 _INTERVAL = re.compile(r"[0-9]{1,6}[a-zA-Z]{1,3}")
 _SIGNS = {"|": "/", '"': "'", "`": "'", "\\": "/", "…": "..."}
@@ -44,7 +47,51 @@ def _sign(char: str) -> str:
     return "?" if kind in _HIDDEN_KINDS and char not in _KEPT else char
 
 
-def entry_text(rank: int, each: StrategySummary, *, has_texts: bool) -> str:
+class Names:
+    """Names of strategies that differ although they are cut.
+
+    Params that differ between strategies of one name are named first.
+
+    Args:
+        strategies: All strategies of a text.
+    """
+
+    def __init__(self, strategies: Iterable[StrategySummary]) -> None:
+        self._all = {each.strategy_id: each for each in strategies}
+        values: dict[tuple[str, str], set[str]] = {}
+        counts: Counter[str] = Counter()
+        for each in self._all.values():
+            name, params = _parts(each)
+            counts[name] += 1
+            for key, value in params.items():
+                values.setdefault((name, key), set()).add(str(value))
+        n_with = Counter((name, key) for name, params in map(_parts, self._all.values()) for key in params)
+        self._differing = {at for at, found in values.items() if len(found) > 1 or n_with[at] < counts[at[0]]}
+        self._cut: dict[int, Counter[str]] = {}
+
+    def of(self, each: StrategySummary, most: int) -> str:
+        """Return a strategy's name and params, else its definition; never only its ID."""
+        if most not in self._cut:
+            self._cut[most] = Counter(self._text(other, most) for other in self._all.values())
+        text = self._text(each, most)
+        if self._cut[most][text] < 2:
+            return text
+        return f'{self._text(each, most - _ID)[:-1]} #{each.strategy_id[:6]}"'
+
+    def _text(self, each: StrategySummary, most: int) -> str:
+        name, params = _parts(each)
+        first = {key for key in params if (name, key) in self._differing}
+        return quoted(call_text(each.strategy, first) or each.strategy, most)
+
+
+def _parts(each: StrategySummary) -> tuple[str, Mapping[str, object]]:
+    definition = definition_of(each.strategy)
+    params = definition.get("params")
+    name = definition.get("name", definition.get("strategy"))
+    return str(name), params if isinstance(params, Mapping) else {}
+
+
+def entry_text(rank: int, each: StrategySummary, names: Names, *, has_texts: bool) -> str:
     """Format one of the best strategies; `has_texts` adds its markets and description."""
     parts = [f"{rank}. mean Sharpe {number(each.mean)} over {counted(each.n, 'trial')}"]
     dsr = f"DSR {number(each.dsr)} at {counted(each.n_trials, 'trial')}"
@@ -54,7 +101,7 @@ def entry_text(rank: int, each: StrategySummary, *, has_texts: bool) -> str:
     drawdown, win_rate = each.averages.get("max_drawdown"), each.averages.get("win_rate")
     parts.append(f"max drawdown {_percent(drawdown)}, win rate {_percent(win_rate)}")
     parts.append(f"profit factor {number(each.averages.get('profit_factor'))}")
-    name = _name(each, _NAME)
+    name = names.of(each, _NAME)
     if not has_texts:
         return "; ".join([*parts, name])
     parts.append(f"{name} on {quoted(', '.join(each.markets), _MARKETS)}" if each.markets else name)
@@ -62,14 +109,14 @@ def entry_text(rank: int, each: StrategySummary, *, has_texts: bool) -> str:
     return "; ".join([*parts, quoted(description, _DESCRIPTION)] if description else parts)
 
 
-def failure_text(label: str, each: StrategySummary, *, has_texts: bool) -> str:
+def failure_text(label: str, each: StrategySummary, names: Names, *, has_texts: bool) -> str:
     """Format a strategy with the reasons why it failed, else with its numbers."""
     if each.mean is not None:
         outcome = f"mean Sharpe {number(each.mean)} over {counted(each.n, 'trial')}"
     else:
         counts = ((each.n_failed, "failed"), (each.n_undefined, "undefined"))
         outcome = ", ".join(f"{counted(n, 'trial')} {what}" for n, what in counts if n)
-    text = f"{label} {outcome}; {_name(each, _NAME)}"
+    text = f"{label} {outcome}; {names.of(each, _NAME)}"
     if not has_texts:
         return text
     shown = list(_reasons(each.reasons, _FAILED_REASONS if each.mean is None else _RANKED_REASONS))
@@ -89,9 +136,9 @@ def _reasons(stated: Sequence[str], most: int) -> Iterator[str]:
         yield text
 
 
-def row_text(rank: int, each: StrategySummary) -> str:
+def row_text(rank: int, each: StrategySummary, names: Names) -> str:
     """Format a row of the table with the columns `HEAD`."""
-    return f"{rank:4} | {each.n:6} | {number(each.mean):>11} | {number(each.dsr):>5} | {_name(each, _ROW_NAME)}"
+    return f"{rank:4} | {each.n:6} | {number(each.mean):>11} | {number(each.dsr):>5} | {names.of(each, _ROW_NAME)}"
 
 
 def definition_text(each: StrategySummary) -> str | None:
@@ -110,11 +157,6 @@ def _weaknesses(each: StrategySummary) -> Iterator[str]:
         yield f"profit factor {factor:.2f}: its trades lost more than they won"
     if drawdown is not None:
         yield f"max drawdown {_percent(drawdown)}"
-
-
-def _name(each: StrategySummary, most: int) -> str:
-    """Return a strategy's name and params, else its definition; never only its ID."""
-    return quoted(call_text(each.strategy) or each.strategy, most)
 
 
 def number(value: float | None) -> str:

@@ -17,7 +17,7 @@ from openoutcry.agents.untrusted_text import fenced
 from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 from openoutcry.ledger import queries
-from openoutcry.ledger.prior_entries import HEAD, definition_text, entry_text, failure_text, row_text
+from openoutcry.ledger.prior_entries import HEAD, Names, definition_text, entry_text, failure_text, row_text
 from openoutcry.ledger.prompt_tokens import tokens
 from openoutcry.ledger.queries import StrategySummary
 from openoutcry.ledger.query_scope import Scope
@@ -186,10 +186,11 @@ def _text(results: PriorResults, selection: _Selection) -> str:
 
 def _lists(results: PriorResults, selection: _Selection) -> Iterator[str]:
     has_texts = selection.has_descriptions
+    names = Names([*results.best, *results.worst, *results.failed])
     if selection.n_best:
         yield f"The best {selection.n_best} by mean Sharpe ratio a year:"
         best = results.best[: selection.n_best]
-        yield fenced("\n".join(entry_text(rank, each, has_texts=has_texts) for rank, each in enumerate(best, 1)))
+        yield fenced("\n".join(entry_text(rank, each, names, has_texts=has_texts) for rank, each in enumerate(best, 1)))
     for rank, each in enumerate(results.best[: selection.n_full], 1):
         definition = definition_text(each)
         if definition is None:
@@ -199,17 +200,17 @@ def _lists(results: PriorResults, selection: _Selection) -> Iterator[str]:
             yield fenced(definition, "json")
     if selection.n_top:
         yield f"Mean Sharpe ratios, {counted(results.n_ranked, 'strategy', 'strategies')} ranked:"
-        yield fenced("\n".join(_table(results, selection)))
+        yield fenced("\n".join(_table(results, selection, names)))
     if selection.n_worst:
         yield f"The last {selection.n_worst} of the ranking, and why they failed:"
         worst = results.worst[-selection.n_worst :]
         first = results.n_ranked - selection.n_worst + 1
-        lines = (failure_text(f"{rank}.", each, has_texts=has_texts) for rank, each in enumerate(worst, first))
+        lines = (failure_text(f"{rank}.", each, names, has_texts=has_texts) for rank, each in enumerate(worst, first))
         yield fenced("\n".join(lines))
     if selection.n_failed:
         yield "Without a Sharpe ratio:"
         failed = results.failed[: selection.n_failed]
-        yield fenced("\n".join(failure_text("-", each, has_texts=has_texts) for each in failed))
+        yield fenced("\n".join(failure_text("-", each, names, has_texts=has_texts) for each in failed))
 
 
 def _counts(results: PriorResults) -> str:
@@ -234,12 +235,12 @@ def _counts(results: PriorResults) -> str:
     return f"{text} {counted(results.n_skipped, 'entry', 'entries')} could not be looked up."
 
 
-def _table(results: PriorResults, selection: _Selection) -> Iterator[str]:
+def _table(results: PriorResults, selection: _Selection, names: Names) -> Iterator[str]:
     yield HEAD
     for rank, each in enumerate(results.best[: selection.n_top], 1):
-        yield row_text(rank, each)
+        yield row_text(rank, each, names)
     if n_left := results.n_ranked - selection.n_top - selection.n_bottom:
         yield f"... {n_left:,} more"
     if selection.n_bottom:
         for rank, each in enumerate(results.worst[-selection.n_bottom :], results.n_ranked - selection.n_bottom + 1):
-            yield row_text(rank, each)
+            yield row_text(rank, each, names)

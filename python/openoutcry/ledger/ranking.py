@@ -42,7 +42,10 @@ def in_scope(
     query: Callable[[sqlite3.Connection, Scope], Result],
     default: Result,
 ) -> Result:
-    """Return the result of a query; `default` if the prices of `market` are unknown."""
+    """Return the result of a query of a market's scope, or of all runs.
+
+    It is `default` if the prices of the market are unknown.
+    """
     scope: Scope | None = Scope(ALL, through)
     if market is not None:
         family = queries.family_of(base, market)

@@ -11,6 +11,7 @@ from typing import Any
 from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.run_settings import setting_facts
 from openoutcry.ledger.strategy_text import definition_of
+from openoutcry.untrusted.counted_nouns import counted
 
 _COLUMNS = (
     "run_id, description, canonical_json, sha256, COALESCE(markets.name, 'unnamed'), symbols, fingerprint, first, last,"
@@ -87,7 +88,7 @@ def facts_of(
 def _symbols(stated: str | None) -> str:
     names = json.loads(stated or "[]")
     text = ", ".join(map(str, names))
-    return text if len(text) <= _LONGEST_SYMBOLS else f"{len(names):,} symbols"
+    return text if len(text) <= _LONGEST_SYMBOLS else f"{counted(len(names), 'symbol')}"
 
 
 def _params(strategy: str) -> str:

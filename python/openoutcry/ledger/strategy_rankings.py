@@ -224,7 +224,7 @@ class StrategyTotals:
         self.changed: set[int] = set()
 
     def regroup(self, families: Iterable[int]) -> None:
-        """Mark the strategies of families that were merged or have other origins."""
+        """Mark the strategies of families with other members or origins."""
         query = "SELECT strategy FROM strat_agg WHERE family IN (?)"
         self.changed.update(strategy for (strategy,) in select_in(self._base, query, families))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from openoutcry.untrusted.counted_nouns import counted
@@ -19,15 +19,22 @@ def definition_of(strategy: str) -> dict[str, Any]:
     return definition if isinstance(definition, dict) else {}
 
 
-def call_text(strategy: str) -> str | None:
-    """Format a strategy as `trend(fast=10, slow=50)`; None without a name."""
+def call_text(strategy: str, first: Collection[str] = ()) -> str | None:
+    """Format a strategy as `trend(fast=10, slow=50)`; None without a name.
+
+    Args:
+        strategy: Its definition as JSON.
+        first: Params to name before the others.
+    """
     definition = definition_of(strategy)
     name, params = definition.get("name", definition.get("strategy")), definition.get("params")
     if isinstance(code := definition.get("code"), str):
         name = f"code {code[:8]}"
     if not isinstance(name, str):
         return None
-    shown = ", ".join(f"{key}={_short(value)}" for key, value in params.items()) if isinstance(params, Mapping) else ""
+    shown = ""
+    if isinstance(params, Mapping):
+        shown = ", ".join(f"{key}={_short(params[key])}" for key in sorted(params, key=lambda key: key not in first))
     return f"{name}({shown})" if shown else name
 
 

@@ -16,6 +16,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.records.keys import key_bytes
 from openoutcry.untrusted.bounded_file import RECORD_BYTES, read_bytes
+from openoutcry.untrusted.counted_nouns import counted
 
 _CANDIDATE, _HEAD = re.compile(rb'"format"\s*:\s*"openoutcry/candidate/'), 200
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
@@ -218,7 +219,7 @@ class RunRecord:
 
     def __repr__(self) -> str:
         state = self.digest[:12] if self.digest else "unfinished"
-        return native.readable_text(f"RunRecord({self.agent_id!r}, {len(self)} runs, {state})")
+        return native.readable_text(f"RunRecord({self.agent_id!r}, {counted(len(self), 'run')}, {state})")
 
     def __reduce__(self) -> Any:
         return RunRecord.from_json, (self.to_json(),)

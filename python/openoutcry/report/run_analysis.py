@@ -30,6 +30,7 @@ from openoutcry.scoring.aligned_returns import benchmark_returns, factor_returns
 from openoutcry.scoring.benchmark_comparison import (
     risk_free_of,
     rolling_beta,
+    rolling_sortino,
     rolling_volatility,
     summary_of,
     window_of,
@@ -38,6 +39,7 @@ from openoutcry.scoring.factor_regression import explain
 from openoutcry.scoring.group_exposure import GroupExposure, group_exposure, groups_of
 from openoutcry.scoring.period_returns import period_returns
 from openoutcry.scoring.return_bands import Bands, bands_of
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["AnalysisInputs", "Benchmark", "analysis_of", "benchmark_of", "group_exposures", "resolved_benchmark"]
 
@@ -137,7 +139,7 @@ def analysis_of(
     tables = [year_table(dates, nav, named), month_table(dates, nav, named), period_table(dates, nav)]
     tables += [
         trailing_table(dates, nav, named, periods),
-        risk_table(dates, sides),
+        risk_table(dates, sides, periods, rate),
         drawdown_table(dates, nav, n_drawdowns),
     ]
     notes: dict[str, list[str]] = {"benchmark": _method(run, benchmark, rate)}
@@ -150,7 +152,8 @@ def analysis_of(
         explained = "undefined" if found.r_squared is None else f"{found.r_squared:.3f}"
         adjusted = "" if found.adjusted_r_squared is None else f", adjusted {found.adjusted_r_squared:.3f}"
         notes["factors"] = [
-            f"R squared {explained}{adjusted}; {found.n_returns:,} returns; HAC errors over {found.lags} lags."
+            f"R squared {explained}{adjusted}; {counted(found.n_returns, 'return')};"
+            f" HAC errors over {counted(found.lags, 'lag')}."
             " The factors are used as given; the run's returns are less the risk-free rate, if the dataset has one."
         ]
     exposures = group_exposures(run, inputs.groups)
@@ -198,7 +201,10 @@ def _with_rolling(analysis: Analysis, run: Run, other: Benchmark | None, rate: F
     if other is not None:
         cash = np.zeros(len(run.returns)) if rate is None else rate
         beta = np.concatenate([[np.nan], rolling_beta(run.returns - cash, other.returns - cash, n_window).beta])
-    return replace(analysis, n_window=n_window, rolling_volatility=volatility, rolling_beta=beta)
+    sortino = np.concatenate([[np.nan], rolling_sortino(run._core.excess, n_window, periods)])
+    return replace(
+        analysis, n_window=n_window, rolling_volatility=volatility, rolling_sortino=sortino, rolling_beta=beta
+    )
 
 
 def group_exposures(run: Run, groups: Any) -> list[GroupExposure]:

@@ -29,6 +29,7 @@ from openoutcry.report.run_analysis import (
     resolved_benchmark,
     series_view,
 )
+from openoutcry.report.run_origin import origin_of
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
 from openoutcry.report.tables import file_tables
@@ -37,6 +38,7 @@ from openoutcry.report.views.statistics_view import Skill
 from openoutcry.report.views.table_view import Table
 from openoutcry.scoring.null_agents import fan_label, nav_quantiles
 from openoutcry.scoring.statistic_values import Statistics
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = [
     "AnalysisInputs",
@@ -188,7 +190,7 @@ class Origin:
 def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
     """Return what is needed to repeat a run, and to verify its record if it has one."""
     origin = origin or Origin()
-    entries = [("agent", run.name), *conditions_of(run), *versions(origin.command)]
+    entries = [("agent", run.name), *origin_of(run), *conditions_of(run), *versions(origin.command)]
     if run._record is None:
         return Provenance(entries)
     return Provenance(entries, verify=_replay_command(run, origin), digest=origin.digest or run.record.digest or "")
@@ -221,12 +223,15 @@ def _bundled_as(run: Run) -> str:
 def conditions_of(run: Run) -> list[tuple[str, str]]:
     """Return the conditions of a run: data, window, costs, limits, lookback, seed."""
     return [
-        ("dataset", f"{run.dataset.name}, {run.dataset.n_bars} bars x {run.dataset.n_symbols} symbols"),
+        (
+            "dataset",
+            f"{run.dataset.name}, {run.dataset.n_bars} bars x {counted(run.dataset.n_symbols, 'symbol')}",
+        ),
         ("dataset fingerprint", run.dataset.fingerprint),
         ("window", window_of(run)),
         ("costs", repr(run.cost_model)),
         ("limits", repr(run.limits)),
-        ("lookback", f"{run.lookback} bars"),
+        ("lookback", f"{counted(run.lookback, 'bar')}"),
         ("seed", str(run.seed)),
     ]
 

@@ -17,6 +17,7 @@ from openoutcry.scoring.board_notices import gate_notices
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
 from openoutcry.scoring.verdict import BENCHMARKS, Board, Gate, Score, field_of
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["provenance_of", "view_of", "write_score_report"]
 
@@ -64,7 +65,7 @@ def view_of(board: Board, suite: Suite | Evaluation | None = None) -> ScoreView:
         reason = board.undefined.get(f"tests_{field_of(name)}", "")
         tests.append(FieldTest(name, results or {}, reason))
     n_runs = max((score.n_windows * score.n_seeds for score in board.scores), default=0)
-    size = f"{len(board.scores)} agents, {n_runs} runs each" if n_runs else f"{len(board.scores)} agents"
+    size = counted(len(board.scores), "agent") + (f", {counted(n_runs, 'run')} each" if n_runs else "")
     size += f"; scorer edition {board.edition}"
     return ScoreView(
         title="Scores" if protocol is None else f"Scores: {protocol.name} {protocol.edition}",

@@ -16,10 +16,12 @@ from openoutcry.arguments import is_bool
 from openoutcry.errors import refusal
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore
 
-GATES_VERSION = 5
-"""Version 5 counts constant expressions and the description length, and disguises time and call order."""
+GATES_VERSION = 6
+"""Version 6 redraws the constants of generated code."""
 EARLIER_GATES_VERSION = 4
 """Version of journals that are replayed with the budgets and the disguise of their time."""
+EARLIER_THRESHOLDS_VERSION = 5
+"""Version of journals that are replayed with `EarlierThresholds` and the words of their time."""
 
 _MOST = 1e300
 
@@ -35,10 +37,14 @@ WORDS = {
     "causality": "the cuts of the data that change a decision before them",
     "disguise": "the relative loss of Sharpe ratio when decisions see the market in disguise",
     "plausibility": "the stitched out-of-sample Sharpe ratio a year",
+    "constants": "the relative loss of Sharpe ratio with other constants in the code",
 }
 """What each gate measures."""
 
-HINTS = {"plausibility": "look for hindsight or errors in the data; `--accept-implausible` disables this gate"}
+HINTS = {
+    "plausibility": "look for hindsight or errors in the data; `--accept-implausible` disables this gate",
+    "constants": "compute weights in `weights` from the window instead of writing them as digits",
+}
 """What a failed gate suggests."""
 
 IMPLAUSIBLE_SHARPE = 4.0
@@ -59,8 +65,9 @@ class Thresholds:
     Attributes:
         min_sharpe: Median over folds of the annualised out-of-sample Sharpe ratio.
         min_profit_factor: Median over folds of gross profit over gross loss of closed trades.
-        min_efficiency: Median over folds of the out-of-sample over the in-sample Sharpe ratio.
-        min_efficiency_if_sharpe: The same, if the Sharpe gate passes.
+        min_efficiency: Median over folds of the out-of-sample over the in-sample Sharpe ratio; None disables the gate
+            also if the Sharpe gate passes.
+        min_efficiency_if_sharpe: The same, if the Sharpe gate passes; None for no difference.
         max_drawdown_ratio: Median out-of-sample drawdown over the median in-sample drawdown.
         min_trades: Closed trades of all folds.
         min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
@@ -69,6 +76,7 @@ class Thresholds:
         max_probe_changes: Cuts of the causality probe that change a decision.
         max_disguise_loss: Relative loss of the stitched Sharpe ratio on the market in disguise; for generated code.
         max_sharpe: Stitched out-of-sample Sharpe ratio, annualised; a higher one is implausible.
+        max_constants_loss: Relative loss of the stitched Sharpe ratio with other constants; for generated code.
     """
 
     min_sharpe: float | None = 1.2
@@ -83,6 +91,7 @@ class Thresholds:
     max_probe_changes: float | None = 0
     max_disguise_loss: float | None = 0.25
     max_sharpe: float | None = None
+    max_constants_loss: float | None = 0.5
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -92,12 +101,38 @@ class Thresholds:
             if not is_number or not isfinite(value):
                 raise refusal("argument_invalid", f"`gates.{name}` must be a finite number or None; received {value!r}")
 
+    def efficiency(self, *, is_sharp: bool) -> float | None:
+        """Return the threshold of the gate `efficiency`.
+
+        `is_sharp`: the Sharpe gate passed."""
+        if self.min_efficiency is None or not is_sharp or self.min_efficiency_if_sharpe is None:
+            return self.min_efficiency
+        return self.min_efficiency_if_sharpe
+
     @classmethod
     def preset(cls, name: str) -> Thresholds:
         """Return the thresholds of a preset, `default` or `strict`."""
         if name not in PRESETS:
             raise refusal("argument_invalid", f"gates must be one of {', '.join(PRESETS)}; received {name!r}")
         return PRESETS[name]
+
+
+@dataclass(frozen=True)
+class EarlierThresholds(Thresholds):
+    """Thresholds of journals before version 6.
+
+    They have no gate `constants`, and without `min_efficiency` the one of a passed Sharpe gate applied.
+    """
+
+    max_constants_loss: float | None = None
+
+    def efficiency(self, *, is_sharp: bool) -> float | None:
+        """Return the threshold of the gate `efficiency`.
+
+        `is_sharp`: the Sharpe gate passed."""
+        if is_sharp and self.min_efficiency_if_sharpe is not None:
+            return self.min_efficiency_if_sharpe
+        return self.min_efficiency
 
 
 PRESETS = {
@@ -149,6 +184,8 @@ class Evidence:
         disguise_remark: Its parts, or why it was not measured.
         dsr_undefined: Why there is no `dsr`.
         alpha_undefined: Why there is no `dsr_alpha`.
+        constants_loss: Relative loss with other constants in the code; None if not measured.
+        constants_remark: What was redrawn, or why the loss was not measured.
     """
 
     oos: OosScore
@@ -162,6 +199,8 @@ class Evidence:
     disguise_remark: str = ""
     dsr_undefined: str = ""
     alpha_undefined: str = ""
+    constants_loss: float | None = None
+    constants_remark: str = ""
 
 
 def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
@@ -169,9 +208,7 @@ def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
     folds = evidence.oos.folds
     sharpe = _gate("sharpe", _median([fold.sharpe for fold in folds], "the Sharpe ratio"), thresholds.min_sharpe, ">=")
     is_sharp = sharpe is not None and sharpe.passed
-    efficient = thresholds.min_efficiency_if_sharpe if is_sharp else thresholds.min_efficiency
-    if efficient is None:
-        efficient = thresholds.min_efficiency
+    efficient = thresholds.efficiency(is_sharp=is_sharp)
     trades = float(sum(fold.n_trades for fold in folds))
     gates = [
         sharpe,
@@ -185,8 +222,9 @@ def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
         _gate(
             "causality", (evidence.probe_changes, evidence.probe_fault or SKIPPED), thresholds.max_probe_changes, "<="
         ),
-        _disguise(evidence, thresholds.max_disguise_loss),
+        _remarked("disguise", (evidence.disguise_loss, evidence.disguise_remark), thresholds.max_disguise_loss),
         _gate("plausibility", (evidence.oos.sharpe, "it is undefined"), thresholds.max_sharpe, "<="),
+        _remarked("constants", (evidence.constants_loss, evidence.constants_remark), thresholds.max_constants_loss),
     ]
     return tuple(gate for gate in gates if gate is not None)
 
@@ -213,12 +251,14 @@ def failed(gates: Sequence[Gate]) -> tuple[str, ...]:
     return tuple(messages)
 
 
-def _disguise(evidence: Evidence, threshold: float | None) -> Gate | None:
-    gate = _gate("disguise", (evidence.disguise_loss, evidence.disguise_remark or SKIPPED), threshold, "<=")
-    return gate if gate is None or not gate.evaluated else replace(gate, reason=evidence.disguise_remark)
-
-
 _Measured = tuple["float | None", str]
+
+
+def _remarked(name: str, measured: _Measured, threshold: float | None) -> Gate | None:
+    """Return a gate whose reason is a remark about its value."""
+    value, remark = measured
+    gate = _gate(name, (value, remark or SKIPPED), threshold, "<=")
+    return gate if gate is None or not gate.evaluated else replace(gate, reason=remark)
 
 
 def _gate(name: str, measured: _Measured, threshold: float | None, op: str) -> Gate | None:
@@ -274,10 +314,14 @@ def thresholds_of(values: Mapping[str, Any]) -> Thresholds:
     """Return thresholds from plain values; `preset` names the base.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a threshold is unknown or not a number.
+        OpenOutcryError: `argument_invalid`: a threshold is unknown, not a number, or would have no effect.
     """
     fields = dict(values)
     base = asdict(Thresholds.preset(str(fields.pop("preset", "default"))))
     if unknown := sorted(set(fields) - set(base)):
         raise refusal("argument_invalid", f"gates must be among {', '.join(base)}; received {unknown[0]!r}")
+    name = "min_efficiency_if_sharpe"
+    if fields.get("min_efficiency", 0.0) is None and fields.get(name) is not None:
+        wanted = f"`{name}` requires `min_efficiency`, since null there disables the gate"
+        raise refusal("argument_invalid", f"{wanted}; received {fields[name]!r} without it; hint: omit one of the two")
     return Thresholds(**base | fields)

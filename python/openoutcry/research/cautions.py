@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import sqrt
 from typing import Any
 
+from openoutcry.openoutcry_py import normal_quantile
 from openoutcry.research.acceptance_gates import IMPLAUSIBLE_SHARPE
 from openoutcry.research.selection_luck import NOTHING_LEFT, Luck
 from openoutcry.research.source_information import (
@@ -15,6 +17,8 @@ from openoutcry.research.source_information import (
     Information,
     storable_sharpe,
 )
+from openoutcry.research.trial_scores import OosScore
+from openoutcry.untrusted.counted_nouns import counted
 
 EVEN, SURE = 0.5, 0.95
 """Levels of the deflated Sharpe ratio: no better than chance, and significant at 5 %."""
@@ -45,6 +49,25 @@ def of_luck(luck: Luck) -> Iterator[str]:
         yield f"its DSR is {luck.dsr_spread:.3f} when deflated by the spread of the trials' Sharpe ratios"
 
 
+def of_constants(found: Information | None, oos: OosScore) -> Iterator[str]:
+    """Yield the caution that constants of code could store the observed ratio.
+
+    Args:
+        found: Information of the code; None for a library strategy.
+        oos: Out-of-sample score of the strategy.
+    """
+    periods_per_year = oos.periods_per_year
+    if found is None or oos.sharpe is None or periods_per_year is None:
+        return
+    n_bars, bits = len(oos.returns), found.literal_bits + (found.constant_bits or 0)
+    most = storable_sharpe(bits, n_bars, periods_per_year)
+    if not bits or oos.sharpe > most + normal_quantile(SURE) * sqrt(periods_per_year / n_bars):
+        return
+    stored = f"its constants hold {counted(bits, 'bit')}, which could store a Sharpe ratio of up to {most:.1f}"
+    seen = f"over {counted(n_bars, 'bar')} in hindsight: its ratio of {oos.sharpe:.2f} is not clearly above that"
+    yield f"{stored} {seen}"
+
+
 def of_information(found: Information | None, n_returns: int, periods_per_year: float) -> Iterator[str]:
     """Yield what generated code could hold in literals, constants and its tree."""
     if found is None or n_returns <= 0:
@@ -73,6 +96,7 @@ def cannot_see(config: Mapping[str, Any], *, holdout_opened: bool) -> list[str]:
             f"hindsight within the budgets of generated code: {MAX_LITERAL_BITS:,} bits of literals and constant "
             f"expressions, {MAX_TREE_BITS:,} bits and {MAX_CODE_NODES:,} nodes of syntax tree, and the values of its "
             "params",
+            "fits by constants that are not redrawn: short numbers and words, indices, signs, the choice of features",
             "look-ups by features that survive the disguise, such as large returns or patterns of few bars",
             "what a language model remembers of these dates, as far as it enters the logic",
         ]

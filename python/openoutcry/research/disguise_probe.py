@@ -45,10 +45,16 @@ N_DISGUISES = 3
 """Disguises with noise, with coarse noise and with gaps; a loss is that of their mean Sharpe ratio."""
 LONGEST_BLOCK = 20
 """Longest block of bars that is decided in order."""
-LEAST_NAMED = 0.1
-"""Loss from which the remark names a cause."""
+_EARLIER_NAMED = 0.1
 
 _CAUSES = {
+    "levels": "price levels",
+    "noise": "differences of prices within a fifth of the volatility",
+    "coarse": "differences of prices within two fifths of the volatility, such as the signs of single returns",
+    "gaps": "consecutive bars, such as a count of bars, a pattern, or trades of a single bar",
+    "order": "the number or order of calls, such as a state that it keeps between bars",
+}
+_EARLIER_CAUSES = {
     "levels": "price levels",
     "noise": "small differences of prices",
     "coarse": "exact patterns of returns",
@@ -81,17 +87,33 @@ class DisguiseResult:
         """The largest loss."""
         return max(self.to_json().values())
 
+    def remark(self, most: float | None) -> str:
+        """Return the losses, and what the decisions may depend on.
+
+        Args:
+            most: Loss that the gate allows, below which nothing is named; None if the gate is off.
+        """
+        named = [name for name, value in self.to_json().items() if most is not None and value > most]
+        # Noise moves levels too, and coarse noise all that noise moves.
+        nested = ("levels", "noise", "coarse")
+        first = [name for name in nested if name in named][:1]
+        causes = [_CAUSES[name] for name in (*first, *(name for name in named if name not in nested))]
+        return f"{self._losses}: the decisions may depend on {'; or on '.join(causes)}" if causes else self._losses
+
     @property
-    def remark(self) -> str:
-        """The losses, and what the decisions may depend on."""
+    def earlier_remark(self) -> str:
+        """The remark of gates before version 6, which journals hold."""
+        if self.loss < _EARLIER_NAMED:
+            return self._losses
+        first = next(name for name, value in self.to_json().items() if value >= 0.5 * self.loss)
+        return f"{self._losses}: the decisions may depend on {_EARLIER_CAUSES[first]}"
+
+    @property
+    def _losses(self) -> str:
         text = f"{self.levels:.2f} with other price levels, {self.noise:.2f} with noise too"
         if self.coarse is not None:
             text += f", {self.coarse:.2f} with coarse noise, {self.gaps:.2f} with gaps, {self.order:.2f} out of order"
-        if self.loss < LEAST_NAMED:
-            return text
-        # Levels are part of both kinds of noise, so the first disguise with half of the loss names the cause.
-        first = next(name for name, value in self.to_json().items() if value >= 0.5 * self.loss)
-        return f"{text}: the decisions may depend on {_CAUSES[first]}"
+        return text
 
     def to_json(self) -> dict[str, float]:
         """Return the losses as plain values."""

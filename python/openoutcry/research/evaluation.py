@@ -66,7 +66,8 @@ class Evaluator:
         luck = self.counter.luck_of(validation.oos)
         evidence = evidence_of(validation, luck)
         # An implausible ratio is probed too: the result belongs to the second look.
-        unprobed = ("max_perturbation_loss", "max_probe_changes", "max_disguise_loss", "max_sharpe")
+        probes = ("max_probe_changes", "max_disguise_loss", "max_constants_loss")
+        unprobed = ("max_perturbation_loss", "max_sharpe", *probes)
         cheap = replace(gates, **dict.fromkeys(unprobed))
         judged = judge(evidence, cheap)
         # Without cheap gates, only the probes decide.
@@ -91,15 +92,19 @@ class Evaluator:
         if gates.max_disguise_loss is not None:
             loss, remark = validator.disguise(self._context.setup, validation)
             found |= {"disguise_loss": loss, "disguise_remark": remark}
+        if gates.max_constants_loss is not None:
+            loss, remark = validator.constants(self._context.setup, validation)
+            found |= {"constants_loss": loss, "constants_remark": remark}
         return found
 
 
 def gates_of(candidate: Candidate, gates: Thresholds) -> Thresholds:
     """Return the thresholds that apply to a candidate.
 
-    A library strategy holds no literals of the proposer, so it needs no disguise.
+    A library strategy holds no constants of the proposer.
     """
-    return gates if candidate.proposal.kind == "code" else replace(gates, max_disguise_loss=None)
+    is_code = candidate.proposal.kind == "code"
+    return gates if is_code else replace(gates, max_disguise_loss=None, max_constants_loss=None)
 
 
 def evidence_of(validation: ValidationResult, luck: Luck) -> Evidence:

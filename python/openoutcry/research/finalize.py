@@ -98,7 +98,7 @@ def _frozen(context: SessionContext, loop: ResearchLoop, advice: Advice) -> tupl
 def _rejudged(context: SessionContext, loop: ResearchLoop, trial: Trial, advice: Advice) -> ShortlistEntry:
     luck = loop.counter.luck_of(trial.oos, advice.n_eff)
     found = {gate.name: gate for gate in trial.gates}
-    names = ("perturbation", "causality", "disguise")
+    names = ("perturbation", "causality", "disguise", "constants")
     measured = {name: found[name].value if name in found else None for name in names}
     probe = measured["causality"]
     evidence = Evidence(
@@ -110,6 +110,8 @@ def _rejudged(context: SessionContext, loop: ResearchLoop, trial: Trial, advice:
         None if probe is None else int(probe),
         disguise_loss=measured["disguise"],
         disguise_remark=found["disguise"].reason if "disguise" in found else "",
+        constants_loss=measured["constants"],
+        constants_remark=found["constants"].reason if "constants" in found else "",
         dsr_undefined=luck.undefined,
         alpha_undefined=luck.alpha_undefined,
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.research.acceptance_gates import failed, is_promotable
+from openoutcry.research.acceptance_gates import EARLIER_THRESHOLDS_VERSION, failed, is_promotable
 from openoutcry.research.evaluation import Evaluator
 from openoutcry.research.incumbent import beats
 from openoutcry.research.ledger_trials import trial_key_of
@@ -97,6 +97,7 @@ class ResearchLoop:
             allow_code=context.config.allow_code,
             max_tunable=context.config.max_tunable,
             seed=context.config.seed,
+            has_earlier_words=context.builder.gates_version <= EARLIER_THRESHOLDS_VERSION,
         )
 
     def _round(self, request: ProposalRequest) -> bool:

@@ -70,6 +70,7 @@ class ProposalRequest:
         allow_code: Whether a proposal may be code.
         max_tunable: Maximum number of params that a proposal may move from their defaults.
         seed: Seed of the session.
+        has_earlier_words: Whether the prompt is that of a journal before gates version 6.
     """
 
     round: int
@@ -81,6 +82,7 @@ class ProposalRequest:
     allow_code: bool = False
     max_tunable: int = 5
     seed: int = 0
+    has_earlier_words: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,9 @@ def limits_of(result: Result) -> list[str]:
 
 
 def _storable(listed: ShortlistEntry) -> list[str]:
-    moments = listed.oos.moments
-    if moments is None or listed.oos.sharpe is None or moments.sharpe == 0.0:
+    periods_per_year = listed.oos.periods_per_year
+    if periods_per_year is None:
         return []
-    periods_per_year = (listed.oos.sharpe / moments.sharpe) ** 2
     return list(of_information(listed.trial.candidate.information, len(listed.oos.returns), periods_per_year))
 
 

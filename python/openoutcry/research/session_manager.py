@@ -16,7 +16,6 @@ from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.records.file_lock import lock_file
-from openoutcry.research.acceptance_gates import EARLIER_GATES_VERSION
 from openoutcry.research.finalize import finalize_session
 from openoutcry.research.loop import ResearchLoop
 from openoutcry.research.proposal_requests import Proposer
@@ -199,7 +198,7 @@ def _run_session(
 
 
 def _builder_of(spec: SessionSpec) -> StrategyBuilder:
-    return StrategyBuilder(spec.config, earlier_gates=spec.gates_version <= EARLIER_GATES_VERSION)
+    return StrategyBuilder(spec.config, spec.gates_version)
 
 
 def _split_market(load: Load, config: ResearchConfig) -> tuple[HoldoutVault, ValidationSetup]:

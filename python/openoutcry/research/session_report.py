@@ -32,7 +32,12 @@ STOPPED = {
 
 
 def report_of(result: Result, setup: ValidationSetup, command: str = "") -> str:
-    """Return the HTML page of a session.
+    """Return the HTML page of a session, as `view_of`."""
+    return render_research(view_of(result, setup, command))
+
+
+def view_of(result: Result, setup: ValidationSetup, command: str = "") -> ResearchView:
+    """Return the view of a session.
 
     Args:
         result: Result of the session.
@@ -42,30 +47,28 @@ def report_of(result: Result, setup: ValidationSetup, command: str = "") -> str:
     market = setup.dataset
     drawn, text = _drawn(result)
     names = {trial.key: f"{trial.candidate.name} of round {trial.round + 1}" for trial in result.trials}
-    return render_research(
-        ResearchView(
-            goal=str(result.start["config"]["goal"]),
-            market=f"{market.name}, {market.dates[0]} .. {market.dates[-1]}, {market.n_bars:,} research bars",
-            session_id=result.session_id,
-            stopped=STOPPED[result.stopped_reason],
-            n_trials=result.n_trials,
-            n_session=result.n_session,
-            n_eff=result.advice.n_eff,
-            pbo=result.advice.pbo,
-            spa=result.advice.spa,
-            tokens=result.tokens,
-            shortlist=[_listed(each, result.holdout_reuse) for each in result.shortlist],
-            dropped=[f"{names.get(each.key, each.key[:12])}: {each.reason}" for each in result.dropped],
-            rounds=_rounds(result),
-            lines=_lines(drawn, setup),
-            caption=text,
-            holdout=_holdout(result),
-            prior=result.prior_trials.prior or "",
-            notices=market.notices,
-            holdout_notes=holdout_notes(result),
-            provenance=_provenance(result, command),
-            search=search_of(result, setup, drawn),
-        )
+    return ResearchView(
+        goal=str(result.start["config"]["goal"]),
+        market=f"{market.name}, {market.dates[0]} .. {market.dates[-1]}, {market.n_bars:,} research bars",
+        session_id=result.session_id,
+        stopped=STOPPED[result.stopped_reason],
+        n_trials=result.n_trials,
+        n_session=result.n_session,
+        n_eff=result.advice.n_eff,
+        pbo=result.advice.pbo,
+        spa=result.advice.spa,
+        tokens=result.tokens,
+        shortlist=[_listed(each, result.holdout_reuse) for each in result.shortlist],
+        dropped=[f"{names.get(each.key, each.key[:12])}: {each.reason}" for each in result.dropped],
+        rounds=_rounds(result),
+        lines=_lines(drawn, setup),
+        caption=text,
+        holdout=_holdout(result),
+        prior=result.prior_trials.prior or "",
+        notices=market.notices,
+        holdout_notes=holdout_notes(result),
+        provenance=_provenance(result, command),
+        search=search_of(result, setup, drawn),
     )
 
 
@@ -81,7 +84,8 @@ def _listed(listed: ShortlistEntry, reuse: int | None) -> ListedRow:
     text = "not opened"
     if verdict is not None:
         sharpe = "undefined" if verdict.sharpe is None else number(verdict.sharpe)
-        text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
+        text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe}"
+        text += f" over {counted(verdict.n_returns, 'bar')}"
         text += f", failed with {verdict.fault}" if verdict.fault else ""
         text += f", seen {counted(reuse, 'time')} before" if reuse else ""
     return ListedRow(

@@ -14,7 +14,7 @@ import numpy as np
 from openoutcry.data.columns import known_periods
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import this_host
-from openoutcry.research.acceptance_gates import GATES_VERSION
+from openoutcry.research.acceptance_gates import EARLIER_THRESHOLDS_VERSION, GATES_VERSION, EarlierThresholds
 from openoutcry.research.holdout_power import DETECTED, HoldoutPower, holdout_power
 from openoutcry.research.ledger_trials import engine_version
 from openoutcry.research.proposal_checks import digest_of
@@ -70,6 +70,8 @@ def session_spec_of(recorded: RecordedSession) -> SessionSpec:
     source = MarketSource(
         str(start["data"]), start["periods_per_year"], str(start["market"]["name"]), start.get("reading", {})
     )
+    if int(start["gates_version"]) <= EARLIER_THRESHOLDS_VERSION:
+        config = config.with_(gates=EarlierThresholds(**start["config"]["gates"]))
     origin = (source, str(start["provider"]), start["ledger"])
     return SessionSpec(
         recorded.session_id, config, prior_trials, *origin, "holdout_power" in start, int(start["gates_version"])
@@ -91,7 +93,7 @@ def start_payload(
     market = setup.dataset
     return {
         "version": SESSION_VERSION,
-        "config": spec.config.to_json(),
+        "config": _config(spec),
         "gates_version": spec.gates_version,
         "engine": engine_version(),
         "catalogue_sha256": digest_of(builder.catalogue),
@@ -137,6 +139,14 @@ def power_of(config: ResearchConfig, periods_per_year: float, market_bars: int |
     required = config.gates.min_sharpe
     sharpe = required if required is not None and required > 0.0 else DETECTED
     return holdout_power(config.split.holdout_bars, periods_per_year, sharpe=sharpe, market_bars=market_bars)
+
+
+def _config(spec: SessionSpec) -> dict[str, Any]:
+    """Return the configuration, as sessions under its version of the gates record it."""
+    config = spec.config.to_json()
+    if spec.gates_version <= EARLIER_THRESHOLDS_VERSION:
+        del config["gates"]["max_constants_loss"]
+    return config
 
 
 def _power(spec: SessionSpec, vault: HoldoutVault, setup: ValidationSetup) -> dict[str, Any] | None:

@@ -117,7 +117,7 @@ def _checked(source: Any, *, earlier_gates: bool) -> CheckedSource:
     for node in ast.walk(tree):
         _check_node(node)
     strategy = _strategy(tree)
-    description = (ast.get_docstring(strategy) or "").strip().partition("\n")[0]
+    description = (ast.get_docstring(strategy) or "").strip().partition("\n")[0].rstrip(": ")
     if not description:
         raise refusal("argument_invalid", f"a strategy must have a docstring; received `{strategy.name}` without one")
     _check_hooks(strategy)

@@ -10,8 +10,11 @@ import numpy as np
 from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, neighbours, sample
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.research.acceptance_gates import EARLIER_GATES_VERSION, EARLIER_THRESHOLDS_VERSION, GATES_VERSION
 from openoutcry.research.causality_check import causality_probe
 from openoutcry.research.code_loader import load_strategy_from_code
+from openoutcry.research.constant_probe import constant_probe
+from openoutcry.research.constant_redraws import Redrawn
 from openoutcry.research.disguise_probe import disguise_probe, earlier_disguise_probe
 from openoutcry.research.proposal_checks import Candidate, check_rationale, check_tune, check_tuned
 from openoutcry.research.proposal_requests import Proposal
@@ -31,11 +34,11 @@ class StrategyBuilder:
 
     Args:
         config: Configuration of the session.
-        earlier_gates: Apply the budgets and the disguise of gates before version 5, to replay a journal.
+        gates_version: Version of the gates; an earlier one, to replay a journal, has its own budgets and probes.
     """
 
-    def __init__(self, config: ResearchConfig, *, earlier_gates: bool = False) -> None:
-        self._config, self._earlier_gates = config, earlier_gates
+    def __init__(self, config: ResearchConfig, gates_version: int = GATES_VERSION) -> None:
+        self._config, self.gates_version = config, gates_version
         self.catalogue = catalogue()
 
     def check(self, raw: Mapping[str, Any]) -> Candidate:
@@ -48,7 +51,7 @@ class StrategyBuilder:
         if proposal.kind == "tune":
             return check_tune(proposal, self._config.max_tunable)
         check_rationale(proposal.rationale)
-        return _check_code(proposal, self._config, earlier_gates=self._earlier_gates)
+        return _check_code(proposal, self._config, earlier_gates=self.gates_version <= EARLIER_GATES_VERSION)
 
     def validator(self, candidate: Candidate, most: int) -> CandidateValidator:
         """Return the validator of a candidate.
@@ -60,14 +63,15 @@ class StrategyBuilder:
         Raises:
             OpenOutcryError: the strategy cannot be constructed.
         """
-        return CandidateValidator(candidate, self._config, max(1, most), earlier_gates=self._earlier_gates)
+        return CandidateValidator(candidate, self._config, max(1, most), self.gates_version)
 
 
 class CandidateValidator:
     """Builds and validates the strategies of one candidate."""
 
-    def __init__(self, candidate: Candidate, config: ResearchConfig, most: int, *, earlier_gates: bool) -> None:
-        self._earlier_gates = earlier_gates
+    def __init__(self, candidate: Candidate, config: ResearchConfig, most: int, gates_version: int) -> None:
+        self._earlier_gates = gates_version <= EARLIER_GATES_VERSION
+        self._earlier_words = gates_version <= EARLIER_THRESHOLDS_VERSION
         self._candidate = candidate
         self._config = config
         self._is_code = candidate.proposal.kind == "code"
@@ -115,7 +119,20 @@ class CandidateValidator:
             found = probe(setup, validation, self.build, self._config.seed)
         except OpenOutcryError as error:
             return None, described(error)
-        return found.loss, found.remark
+        return found.loss, found.earlier_remark if self._earlier_words else found.remark(
+            self._config.gates.max_disguise_loss
+        )
+
+    def constants(self, setup: ValidationSetup, validation: ValidationResult) -> tuple[float | None, str]:
+        """Return the loss of Sharpe ratio with other constants, with a remark."""
+        source, unsafe = str(self._candidate.proposal.source), self._config.unsafe_no_isolation
+
+        def build(other: Redrawn) -> Strategy:
+            return load_strategy_from_code(
+                other.source, other.params, unsafe_no_isolation=unsafe, earlier_gates=self._earlier_gates
+            )
+
+        return constant_probe(setup, validation, (source, self._candidate.ranges), build, self._config.seed)
 
     def validate(self, setup: ValidationSetup) -> ValidationResult:
         """Validate the candidate; generated code is tuned in each fold."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openoutcry.research.acceptance_gates import Gate
-from openoutcry.research.cautions import implausible, of_luck
+from openoutcry.research.cautions import implausible, of_constants, of_luck
 from openoutcry.research.holdout_power import HoldoutPower
 from openoutcry.research.proposal_checks import Candidate
 from openoutcry.research.proposal_requests import TrialCard
@@ -125,7 +125,8 @@ class ShortlistEntry:
             if self.verdict is None
             else implausible(self.verdict.sharpe, "in the holdout", is_code=self.trial.is_code)
         )
-        return (*self.trial.cautions, *of_luck(self.luck), *verdict)
+        constants = of_constants(self.trial.candidate.information, self.oos)
+        return (*self.trial.cautions, *constants, *of_luck(self.luck), *verdict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the frozen entry, as recorded before the holdout is opened."""

@@ -88,6 +88,13 @@ class OosScore:
     summary: RunMetricsSummary | None = field(default=None, compare=False, repr=False)
 
     @property
+    def periods_per_year(self) -> float | None:
+        """Bars per year of the annualised ratio; None if the ratio is undefined or 0."""
+        if self.sharpe is None or self.moments is None or self.moments.sharpe == 0.0:
+            return None
+        return (self.sharpe / self.moments.sharpe) ** 2
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the bytes of the returns, in hex."""
         return hashlib.sha256(np.ascontiguousarray(self.returns, dtype="<f8").tobytes()).hexdigest()

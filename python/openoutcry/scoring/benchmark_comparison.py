@@ -21,6 +21,7 @@ __all__ = [
     "compare",
     "risk_free_of",
     "rolling_beta",
+    "rolling_sortino",
     "rolling_volatility",
     "summary_of",
     "window_of",
@@ -162,6 +163,19 @@ def rolling_volatility(returns: Floats, n_window: int, periods_per_year: float) 
     mean, square = (_sums(series, n_window) / n_window for series in (centred, centred * centred))
     variance = np.maximum(square - mean**2, 0.0) * (n_window / (n_window - 1))
     return np.concatenate([np.full(n_window - 1, np.nan), np.sqrt(variance * periods_per_year)])
+
+
+def rolling_sortino(excess: Floats, n_window: int, periods_per_year: float) -> Floats:
+    """Return the annual Sortino ratio of every window, at its last return.
+
+    Shape `(n_returns,)`, float64; NaN before the first full window, and where no excess return of it is negative.
+    """
+    losses = np.minimum(excess, 0.0)
+    mean, square = (_sums(series, n_window) / n_window for series in (excess, losses * losses))
+    # Differences of sums leave a remainder where there is no loss.
+    least = 4.0 * np.finfo(np.float64).eps * float((losses * losses).sum()) / n_window
+    deviation = np.sqrt(np.where(square > least, square, np.nan))
+    return np.concatenate([np.full(n_window - 1, np.nan), mean / deviation * np.sqrt(periods_per_year)])
 
 
 def _sums(values: Floats, n_window: int) -> Floats:

@@ -20,6 +20,8 @@ from openoutcry.agents import Agent, Answer, TextAgent
 from openoutcry.agents.decision_codec import decision_text
 from openoutcry.backtest.rerun import rerun
 from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.observing_agent import observing_agent
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
@@ -142,7 +144,11 @@ def decision_stability(runs: Sequence[RecordedRun]) -> list[Stability]:
 
 
 def second_call(
-    record: RunRecord, place: int, dataset: Dataset, agent: Agent, fill_key: bytes | str | None = None
+    record: RunRecord,
+    place: int,
+    dataset: Dataset,
+    agent: Agent | TextAgent | Strategy,
+    fill_key: bytes | str | None = None,
 ) -> Stability:
     """Call an agent on every observation of a run, and compare its decisions.
 
@@ -160,10 +166,14 @@ def second_call(
     Raises:
         Exception: an exception of the agent passes unchanged.
     """
-    texts: list[str] = []
+    texts: list[str | Answer] = []
+    caller = observing_agent(agent, record.agent_id, dataset.symbols) if isinstance(agent, Strategy) else agent
 
     def ask(observation: str) -> None:
-        texts.append(decision_text(agent(json.loads(observation))))
+        if isinstance(caller, TextAgent):
+            texts.append(caller.answer(observation))
+        else:
+            texts.append(decision_text(caller(json.loads(observation))))
 
     first = rerun(record, place, dataset, fill_key, watch=ask)
     settings = first._settings
@@ -187,11 +197,12 @@ def second_call(
 class _Answers(TextAgent):
     """Return given answers in order, then holds."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts: Iterator[str] = iter(texts)
+    def __init__(self, texts: Sequence[str | Answer]) -> None:
+        self._texts: Iterator[str | Answer] = iter(texts)
 
     def answer(self, observation: str) -> Answer:
-        return Answer(next(self._texts, _HOLD))
+        found = next(self._texts, _HOLD)
+        return Answer(found) if isinstance(found, str) else found
 
 
 def _stability(first: RecordedRun, second: RecordedRun, account: Run | None = None) -> Stability:

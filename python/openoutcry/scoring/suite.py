@@ -23,6 +23,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
+from openoutcry.untrusted.counted_nouns import counted
 
 DEFAULT = "default"
 """Name of the suite that ships with the package."""
@@ -195,7 +196,8 @@ class Suite:
 
     def __repr__(self) -> str:
         n_windows = sum(len(market.windows) for market in self.markets)
-        size = f"{len(self.markets)} markets, {n_windows} windows x {len(self.seeds)} seeds, {self.digest[:8]}"
+        size = f"{counted(len(self.markets), 'market')}, {counted(n_windows, 'window')}"
+        size += f" x {counted(len(self.seeds), 'seed')}, {self.digest[:8]}"
         return native.readable_text(f"Suite({self.name!r} {self.edition}, {size})")
 
 

@@ -33,6 +33,7 @@ from openoutcry.scoring.evaluation_journal import Journal, journal_of
 from openoutcry.scoring.started_agents import started_agent, warn_of_read_holdout
 from openoutcry.scoring.suite import BENCHMARKS, IMPLIED, Market, Suite
 from openoutcry.scoring.suite_runner import OnFault, SuiteRunner, SuiteWindow
+from openoutcry.untrusted.counted_nouns import counted
 
 # Mean holding period of a null agent, in bars.
 _BARS_HELD = 21.0
@@ -227,7 +228,7 @@ class Evaluation:
         return of
 
     def __repr__(self) -> str:
-        return f"Evaluation({self.suite!r}, {self.n_runs} runs per agent)"
+        return f"Evaluation({self.suite!r}, {counted(self.n_runs, 'run')} per agent)"
 
 
 def suite_of(records: Sequence[RunRecord]) -> Suite:

@@ -15,14 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import Agent
+from openoutcry.agents import Agent, TextAgent
 from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.strategies import Strategy
 
 __all__ = ["COMPARED", "MOST_PHASES", "PhaseResult", "Spread", "TimingLuck", "timing_luck"]
 
 Array = npt.NDArray[np.float64]
 Bars = npt.NDArray[np.int64]
+Maker = Callable[[], "Agent | TextAgent | Strategy"]
 
 COMPARED = ("sharpe", "cagr", "max_drawdown")
 """Metrics with a spread over the phases."""
@@ -109,7 +111,7 @@ class TimingLuck:
         return asdict(self)
 
 
-def timing_luck(run: Run, *, every: int | None = None, agent: Callable[[], Agent] | None = None) -> TimingLuck:
+def timing_luck(run: Run, *, every: int | None = None, agent: Maker | None = None) -> TimingLuck:
     """Return the results of a run on every phase of its rebalancing schedule.
 
     The phases are compared on the bars after each of them has traded, under the market, costs and limits of the run.
@@ -175,7 +177,7 @@ def _nav(run: Run, decisions: Array) -> Array:
     return native.run_weights(run.dataset._core, table, run._settings).nav
 
 
-def _started_later(run: Run, agent: Callable[[], Agent], shift: int) -> Array:
+def _started_later(run: Run, agent: Maker, shift: int) -> Array:
     """Return the NAV of an agent that starts some bars after the run: 1 until then."""
     settings = run._settings
     start, end = settings["window"]

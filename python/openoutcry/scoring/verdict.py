@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 BENCHMARKS = ("buy-and-hold", "cash", "equal-weight", "passive-mix")
 """Benchmarks of the current edition of the scorer; the first edition has the first two."""
@@ -234,4 +235,4 @@ class Board:
         if needed is None:
             return f"{first} and {second} cannot be separated: {self.separation['undefined']['n_needed']}."
         more = f"about {needed:,.0f} days" if needed > n_days else "more days, because all pairs are compared"
-        return f"{first} and {second} cannot be separated on {n_days:,} days: separating them takes {more}."
+        return f"{first} and {second} cannot be separated on {counted(n_days, 'day')}: separating them takes {more}."

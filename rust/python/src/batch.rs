@@ -90,15 +90,16 @@ impl Batch {
         self.core.reset(seed, mask.as_deref()).map_err(to_py)
     }
 
-    /// Start the stream of each seed, one per lane, or None to continue.
-    ///
-    /// The next reset begins its first episode.
-    fn seed_lanes(&mut self, seeds: Vec<Option<u64>>) -> PyResult<()> {
-        if seeds.len() != self.core.n_lanes() {
+    /// Set the seed of every lane, and the index of its next episode.
+    fn set_streams(&mut self, streams: Vec<(u64, u64)>) -> PyResult<()> {
+        if streams.len() != self.core.n_lanes() {
             let n_lanes = self.core.n_lanes();
-            return Err(raise("shape_mismatch", &format!("{n_lanes} seeds are required; received {}", seeds.len())));
+            return Err(raise(
+                "shape_mismatch",
+                &format!("{n_lanes} streams are required; received {}", streams.len()),
+            ));
         }
-        self.core.seed_lanes(&seeds);
+        self.core.set_streams(&streams);
         Ok(())
     }
 

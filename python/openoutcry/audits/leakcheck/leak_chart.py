@@ -39,7 +39,7 @@ def render_leaks(report: Report) -> str:
     In each chart, the rows after the vertical line are perturbed. A difference before the line is the leak.
     """
     shown = [leak for leak in report.leaks if leak.comparison is not None][:_CHARTS]
-    title = f"{len(report.leaks)} of {len(report.columns)} columns of {report.target} look ahead"
+    title = f"{len(report.leaks)} of {len(report.columns):,} columns of {report.target} look ahead"
     title += "" if report.early_end is None else f"; {report.early_end}"
     charts = (_chart(leak, leak.comparison, report.source.dates) for leak in shown if leak.comparison is not None)
     return standalone(*charts, title=title)

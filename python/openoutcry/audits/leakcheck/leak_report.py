@@ -9,6 +9,7 @@ from openoutcry.audits.leakcheck.environment_target import Clock, Span
 from openoutcry.audits.leakcheck.frame_columns import Source
 from openoutcry.audits.leakcheck.leak_search import Comparison, Reach
 from openoutcry.audits.leakcheck.leak_value import SignalSharpe
+from openoutcry.untrusted.counted_nouns import counted
 
 _SHOWN = 12
 
@@ -177,7 +178,7 @@ class Report:
         if self.clock is not None:
             start = f"the first observation is of bar {self.clock.start}"
             if self.clock.known_from == "length" and self.span is not None:
-                assumption = f"assuming that the episode of {self.span.n_steps} steps ends with the data"
+                assumption = f"assuming that the episode of {counted(self.span.n_steps, 'step')} ends with the data"
                 notes.append(f"{start} at the latest, {assumption}")
             else:
                 notes.append(f"{start}, known from {self.clock.known_from}")
@@ -211,7 +212,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        summary = f"{self.target} ({self.kind}): {len(self.leaks)} of {self.n_columns} columns look ahead"
+        summary = f"{self.target} ({self.kind}): {len(self.leaks)} of {self.n_columns:,} columns look ahead"
         lines = [f"  {leak}" for leak in self.leaks[:_SHOWN]]
         if len(self.leaks) > _SHOWN:
             lines.append(f"  and {len(self.leaks) - _SHOWN} more")

@@ -60,7 +60,7 @@ def checked_digest(content: Any) -> str:
 
 def _call_of(content: Mapping[str, Any]) -> str:
     params = ",".join(f"{name}={value}" for name, value in content["params"].items())
-    return shown(f"{content['strategy']}:{params}")[1:-1]
+    return shown(f"{content['strategy']}:{params}" if params else content["strategy"])[1:-1]
 
 
 def _check_fields(content: Any) -> None:

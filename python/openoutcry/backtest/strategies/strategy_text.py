@@ -66,8 +66,9 @@ def text_of_strategy(strategy: Strategy) -> str:
 
 
 def call_text(name: str, params: Mapping[str, Any]) -> str:
-    """Return a name and parameters as text."""
-    return f"{name}:{','.join(f'{param}={_written(value)}' for param, value in params.items())}"
+    """Return a name and parameters as text; the name alone without any."""
+    text = ",".join(f"{param}={_written(value)}" for param, value in params.items())
+    return f"{name}:{text}" if text else name
 
 
 def _written(value: Any) -> str:

@@ -45,13 +45,14 @@ def monthly_table(dates: Sequence[str], nav: Floats, caption: str) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in ("Year", "Total", *MONTHS))
     rows = []
     for year in sorted(years, reverse=True):
-        cells = [f'<td class="total">{_cell(years[year])}</td>']
-        for month in range(1, 13):
+        cells = [f'<td class="total" data-label="Total">{_cell(years[year])}</td>']
+        for month, name in enumerate(MONTHS, 1):
             value = months.get((year, month))
-            cells.append("<td></td>" if value is None else f'<td class="{shade(value, extreme)}">{_cell(value)}</td>')
+            fill = "" if value is None else f' class="{shade(value, extreme)}" data-label="{name}"'
+            cells.append(f"<td{fill}>{'' if value is None else _cell(value)}</td>")
         rows.append(f'<tr><th scope="row">{year}</th>{"".join(cells)}</tr>')
     return (
-        f'<table class="months"><caption><span>{escape(caption)}</span></caption>'
+        f'<table class="months calendar tiles"><caption><span>{escape(caption)}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
 

@@ -12,8 +12,9 @@ from openoutcry.report.charts.stacked_areas import weights_chart, weights_legend
 from openoutcry.report.pages.page_parts import Detail, figure, legend, scroll
 from openoutcry.report.pages.table_parts import download, table_html
 from openoutcry.report.text_format import escape
-from openoutcry.report.views.analysis_view import Analysis
 from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.view_checks import Floats
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = [
     "analysis_table",
@@ -21,6 +22,7 @@ __all__ = [
     "benchmark_section",
     "groups_figure",
     "returns_section",
+    "sortino_figure",
     "table_link",
     "volatility_figure",
 ]
@@ -53,25 +55,32 @@ def benchmark_section(view: RunView, key: str, detail: Detail) -> str:
     analysis = view.analysis
     if analysis is None:
         return ""
-    beta = _rolled(view, analysis, detail, "Rolling beta", 1.0)
+    beta = _rolled(view, detail, "Rolling beta", analysis.rolling_beta, 1.0)
     factors = analysis_table(view, "factors", key) + notes(view, "factors")
     return analysis_table(view, "benchmark", key) + notes(view, "benchmark") + beta + factors
 
 
 def volatility_figure(view: RunView, detail: Detail) -> str:
     """Return the rolling volatility; empty if it is undefined."""
-    return "" if view.analysis is None else _rolled(view, view.analysis, detail, "Rolling volatility", 0.0)
+    values = None if view.analysis is None else view.analysis.rolling_volatility
+    return _rolled(view, detail, "Rolling volatility, annual", values, is_share=True)
 
 
-def _rolled(view: RunView, analysis: Analysis, detail: Detail, name: str, baseline: float) -> str:
-    is_beta = name == "Rolling beta"
-    values = analysis.rolling_beta if is_beta else analysis.rolling_volatility
-    if values is None or analysis.n_window is None or not np.isfinite(values).any():
+def sortino_figure(view: RunView, detail: Detail) -> str:
+    """Return the rolling Sortino ratio; empty if it is undefined."""
+    values = None if view.analysis is None else view.analysis.rolling_sortino
+    return _rolled(view, detail, "Rolling Sortino ratio, annual", values)
+
+
+def _rolled(
+    view: RunView, detail: Detail, name: str, values: Floats | None, baseline: float = 0.0, *, is_share: bool = False
+) -> str:
+    n_window = None if view.analysis is None else view.analysis.n_window
+    if values is None or n_window is None or not np.isfinite(values).any():
         return ""
-    line = RollingLine(name, values, baseline, is_share=not is_beta)
+    line = RollingLine(name.partition(",")[0], values, baseline, is_share=is_share)
     chart = rolling_line_chart(view.dates, line, points=min(detail.points, MOST_POINTS))
-    annual = "" if is_beta else ", annual"
-    return figure(chart, f"{name}{annual}, over the last {analysis.n_window:,} returns. {range_sentence(line)}")
+    return figure(chart, f"{name}, over the last {counted(n_window, 'return')}. {range_sentence(line)}")
 
 
 def bands_section(view: RunView, key: str, detail: Detail) -> str:

@@ -9,7 +9,17 @@ from openoutcry.report.charts.sparklines import interval_axis, interval_mark, in
 from openoutcry.report.pages import verdict_text
 from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
-from openoutcry.report.pages.page_parts import DATA, Detail, figure, heading, legend, notices_list, scroll, switch
+from openoutcry.report.pages.page_parts import (
+    DATA,
+    Detail,
+    figure,
+    heading,
+    labelled_cell,
+    legend,
+    notices_list,
+    scroll,
+    switch,
+)
 from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
 from openoutcry.report.text_format import DASH, attribute, breakable, escape, number, percent
 from openoutcry.report.views.run_view import BoardRow, BoardSection, RunView
@@ -74,7 +84,7 @@ def _ranking(section: BoardSection, key: str) -> str:
     caption += " =: not significantly different from the first." if any(ties[1:]) else ""
     caption += f" {DASH}: unranked." if any(verdict_text.estimate(row)[0] is None for row in section.rows) else ""
     table = (
-        f'<table class="ranking"><caption><span>{escape(caption)}</span></caption>'
+        f'<table class="ranking stack"><caption><span>{escape(caption)}</span></caption>'
         '<thead><tr><th scope="col"><span class="hidden">Rank</span></th>'
         f'<th scope="col">Agent</th>{_head(section, low, high)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
@@ -105,12 +115,12 @@ def _head(section: BoardSection, low: float, high: float) -> str:
 
 def _cells(section: BoardSection, row: BoardRow, low: float, high: float, footnotes: Footnotes) -> str:
     def cell(name: str) -> str:
-        return f"<td>{show(name, row.metrics, row.notes, footnotes)}</td>"
+        return labelled_cell(METRICS[name].label, show(name, row.metrics, row.notes, footnotes))
 
     value, error = verdict_text.estimate(row)
     mark = "" if value is None else interval_mark(value, error, low, high)
-    sharpe = f'<td>{show_sharpe(row.metrics, row.notes, footnotes)}</td><td class="mark">{mark}</td>'
-    return sharpe + "".join(map(cell, _measured(section, _MEASURES)))
+    sharpe = labelled_cell(METRICS["sharpe"].label, show_sharpe(row.metrics, row.notes, footnotes))
+    return f'{sharpe}<td class="mark">{mark}</td>' + "".join(map(cell, _measured(section, _MEASURES)))
 
 
 def _windows(section: BoardSection) -> str:
@@ -128,17 +138,17 @@ def _windows(section: BoardSection) -> str:
     rows = []
     for row in section.rows:
         cells = []
-        for window, (low, high) in zip(row.windows, ranges, strict=True):
-            if window.nav is None:
-                cells.append(f'<td><span class="undefined" title="no run in this window">{DASH}</span></td>')
-                continue
-            total = percent(float(window.nav[-1]) - 1.0, signed=True)
-            cells.append(f"<td>{sparkline(window.nav, low, high)}<span>{total}</span></td>")
+        for window, label, (low, high) in zip(row.windows, labels, ranges, strict=True):
+            shown = f'<span class="undefined" title="no run in this window">{DASH}</span>'
+            if window.nav is not None:
+                total = percent(float(window.nav[-1]) - 1.0, signed=True)
+                shown = f"{sparkline(window.nav, low, high)}<span>{total}</span>"
+            cells.append(f"<td{attribute('data-label', label)}>{shown}</td>")
         rows.append(f'<tr><th scope="row"{_full(row.agent)}>{breakable(row.agent)}</th>{"".join(cells)}</tr>')
     head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
     table = (
-        '<table class="windows"><caption><span>NAV and return in each window; one scale per column.</span></caption>'
-        f'<thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        '<table class="windows tiles"><caption><span>NAV and return in each window; one scale per column.</span>'
+        f'</caption><thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
     return f"<section>{heading(3, 'Window by window')}{scroll(table, 'Window by window')}</section>"
 

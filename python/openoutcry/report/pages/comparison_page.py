@@ -192,10 +192,11 @@ def _metrics(view: ComparisonView) -> str:
     rows = []
     for name in known:
         metric = METRICS[name]
-        cells = "".join(f"<td>{show(name, run.metrics, run.reasons, footnotes)}</td>" for run in view.runs)
+        shown = [show(name, run.metrics, run.reasons, footnotes) for run in view.runs]
+        cells = "".join(labelled_cell(run.name, cell) for run, cell in zip(view.runs, shown, strict=True))
         rows.append(f'<tr><th scope="row"{attribute("title", metric.help)}>{metric.label}</th>{cells}</tr>')
     table = (
-        '<table class="data compared"><caption><span>All metrics over the common dates, by one definition; '
+        '<table class="data stack compared"><caption><span>All metrics over the common dates, by one definition; '
         f"{DASH} is undefined.</span></caption>"
         f'<thead><tr><th scope="col">Metric</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
@@ -206,10 +207,11 @@ def _correlation(view: ComparisonView) -> str:
     heads = "".join(f'<th scope="col">{breakable(run.name)}</th>' for run in view.runs)
     rows = []
     for place, run in enumerate(view.runs):
-        cells = "".join(_correlated(float(value)) for value in view.correlation[place])
+        values = zip(view.runs, view.correlation[place].tolist(), strict=True)
+        cells = "".join(_correlated(other.name, value) for other, value in values)
         rows.append(f'<tr><th scope="row">{breakable(run.name)}</th>{cells}</tr>')
     table = (
-        '<table class="correlation"><caption><span>Pearson correlation of simple returns on the common dates; '
+        '<table class="stack correlation"><caption><span>Pearson correlation of simple returns on the common dates; '
         f"{DASH}: the returns of a run are constant.</span></caption>"
         f'<thead><tr><th scope="col"><span class="hidden">Run</span></th>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
@@ -217,7 +219,8 @@ def _correlation(view: ComparisonView) -> str:
     return scroll(table, "Correlation of returns")
 
 
-def _correlated(value: float) -> str:
+def _correlated(name: str, value: float) -> str:
     if not np.isfinite(value):
-        return f'<td><span class="undefined" title="the returns of a run are constant">{DASH}</span></td>'
-    return f'<td class="{shade(value, 1.0)}">{number(value)}</td>'
+        dash = f'<span class="undefined" title="the returns of a run are constant">{DASH}</span>'
+        return labelled_cell(name, dash)
+    return labelled_cell(name, number(value), shade(value, 1.0))

@@ -16,11 +16,14 @@ __all__ = ["document", "style"]
 _HERE = Path(__file__).parent
 
 
-def document(title: str, body: str, *, inspector: bool = False, proof: bool = False, trades: bool = False) -> str:
+def document(
+    title: str, body: str, *, inspector: bool = False, proof: bool = False, trades: bool = False, css: str = ""
+) -> str:
     """Return a complete page around `body`, which must be HTML.
 
     With `inspector`, the page contains the script that shows any bar of its packed trace; with `trades`, the one that
-    filters trades. With `proof`, it contains the engine, and its policy allows WebAssembly.
+    filters trades. With `proof`, it contains the engine, and its policy allows WebAssembly. `css` follows the style
+    sheet of every page.
 
     The content security policy lets the page load nothing and run only its own script, so markup that slipped through
     the escaping could not execute.
@@ -33,7 +36,7 @@ def document(title: str, body: str, *, inspector: bool = False, proof: bool = Fa
     allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
     allowed += " 'wasm-unsafe-eval'" if proof else ""
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
-    sheet = style() + _text("scores.css") + (_text("proof.css") if proof else "")
+    sheet = style() + _text("scores.css") + (_text("proof.css") if proof else "") + css
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

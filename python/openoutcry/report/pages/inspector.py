@@ -79,7 +79,9 @@ def _seen(view: RunView, trace: Trace, t: int) -> str:
         (escape(view.symbols[i]), _digits(float(trace.closes[t, i])), _digits(float(trace.shares[t, i])))
         for i in listed[:_MOST_ROWS]
     ]
-    more = f"<p>{len(listed) - _MOST_ROWS} other symbols were listed.</p>" if len(listed) > _MOST_ROWS else ""
+    n_more = len(listed) - _MOST_ROWS
+    others = counted(n_more, "other symbol was", "other symbols were")
+    more = f"<p>{others} listed.</p>" if n_more > 0 else ""
     return account + _table("Observed at the close", ("Symbol", "Last close", "Shares"), rows) + more
 
 

@@ -71,7 +71,8 @@ def _headline(view: ResearchView) -> str:
     others = view.n_trials - view.n_session
     before = f", including {counted(others, 'trial')} of earlier sessions and other work" if others else ""
     text = (
-        f"Sharpe ratios are deflated for all {view.n_trials:,} trials counted for this market family{before}. "
+        f"Sharpe ratios are deflated for {'all ' * (view.n_trials > 1)}{counted(view.n_trials, 'trial')} counted "
+        f"for this market family{before}. "
         f"{view.stopped} {view.holdout}"
     )
     return f'<div class="headline scored"><p class="verdict">{escape(headline_of(view))}</p><p>{escape(text)}</p></div>'
@@ -150,16 +151,18 @@ def _gates(rounds: Sequence[RoundRow]) -> str:
         return "<p>No proposal was evaluated.</p>"
     columns = list(dict.fromkeys(gate.name for row in tried for gate in row.gates))
     bounds = {name: {gate.bound for row in tried for gate in row.gates if gate.name == name} for name in columns}
+    labels = {name: f"{_named(name)} {next(iter(bounds[name])) if len(bounds[name]) == 1 else ''}" for name in columns}
     heads = "".join(_head(name, bounds[name]) for name in columns)
     body = []
     for row in tried:
         marks = {gate.name: gate for gate in row.gates}
         cells = "".join(
-            f"<td>{_mark(marks[name], len(bounds[name]) > 1) if name in marks else DASH}</td>" for name in columns
+            labelled_cell(label.strip(), _mark(marks[name], len(bounds[name]) > 1) if name in marks else DASH)
+            for name, label in labels.items()
         )
         body.append(f'<tr><th scope="row">{row.number}. {breakable(row.name)}</th>{cells}</tr>')
     table = (
-        '<table class="list by-trial"><caption><span>A trial is kept if every gate passes; failures are bold. '
+        '<table class="list stack by-trial"><caption><span>A trial is kept if every gate passes; failures are bold. '
         f"{DASH} is undefined, which fails the gate, or not measured because an earlier gate failed.</span></caption>"
         f'<thead><tr><th scope="col">Trial</th>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )

@@ -19,6 +19,7 @@ from openoutcry.report.pages.analysis_sections import (
     benchmark_section,
     groups_figure,
     returns_section,
+    sortino_figure,
     table_link,
     volatility_figure,
 )
@@ -142,6 +143,7 @@ def sections_of(view: RunView, benchmark: RunView | None, key: str, detail: Deta
         ("Returns by month and year", returns_section(view, benchmark, key)),
         ("Drawdowns and risk", analysis_table(view, "drawdowns", key) + analysis_table(view, "risk", key)),
         ("Sharpe ratio over time", _rolling(view, view.rolling, detail) if view.rolling else ""),
+        ("Sortino ratio over time", sortino_figure(view, detail)),
         ("Volatility over time", volatility_figure(view, detail)),
         ("Resampled returns", bands_section(view, key, detail)),
         ("Weights", _weights(view, detail) + _exposure(view, detail) + groups_figure(view, key, detail)),

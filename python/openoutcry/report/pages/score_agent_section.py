@@ -13,7 +13,7 @@ from openoutcry.report.text_format import DASH, attribute, escape, number, perce
 from openoutcry.report.views.score_view import ScoreGate, ScoreRow, ScoreWindow
 from openoutcry.untrusted.counted_nouns import counted
 
-__all__ = ["EXTREME_Z", "agent_fold", "least_z", "shaded_z", "verdict_line", "window_heads"]
+__all__ = ["EXTREME_Z", "agent_fold", "least_z", "shaded_z", "verdict_line", "window_heads", "window_labels"]
 
 EXTREME_Z = 3.0
 """`z` at which the shade of a cell is strongest."""
@@ -21,12 +21,13 @@ EXTREME_Z = 3.0
 _RESULTS = {True: "passed", False: "failed", None: "unknown"}
 
 
-def agent_fold(row: ScoreRow, key: str) -> str:
+def agent_fold(row: ScoreRow, key: str, labels: Sequence[str]) -> str:
     """Return the section of an agent, collapsed.
 
     Args:
         row: The agent.
         key: Id of the section, unique on the page.
+        labels: Labels of the windows of the page, which a narrow screen shows if the agent has the same ones.
     """
     notes = Footnotes(f"{key}-note")
     verdict, _, why = verdict_line(row).partition(": ")
@@ -39,7 +40,7 @@ def agent_fold(row: ScoreRow, key: str) -> str:
         _sides(row, notes),
         _markets(row, notes, f"Markets of {row.name}"),
         heading(4, "Windows"),
-        scroll(_windows(row, notes), f"Windows of {row.name}"),
+        scroll(_windows(row, notes, labels), f"Windows of {row.name}"),
         _pass_k(row),
         heading(4, "Process"),
         _process(row),
@@ -68,27 +69,39 @@ def verdict_line(row: ScoreRow) -> str:
     return f"{verdict}: {reasons}" if reasons else verdict
 
 
+def window_labels(windows: Sequence[ScoreWindow]) -> list[str]:
+    """Return one label per window: market and years, or index and days."""
+    labels = []
+    for place, window in enumerate(windows, 1):
+        first, last = window.first[:4], window.last[:4]
+        years = first if first == last else f"{first}\u2013{last}"
+        label = years or f"{place}: {counted(window.n_days, 'day')}"
+        labels.append(f"{window.market} {label}" if window.market else label)
+    return labels
+
+
 def window_heads(windows: Sequence[ScoreWindow], *, dated: bool = True) -> str:
-    """Return one column heading per window: market and years, or index and days.
+    """Return one column heading per window, as in `window_labels`.
 
     With `dated`, the dates are in a title.
     """
     heads = []
-    for place, window in enumerate(windows, 1):
-        first, last = window.first[:4], window.last[:4]
-        years = first if first == last else f"{first}\u2013{last}"
-        label = f"{escape(window.market)}<br>" if window.market else ""
-        label += escape(years or f"{place}: {counted(window.n_days, 'day')}")
-        span = attribute("title", f"{window.first} .. {window.last}") if years and dated else ""
-        heads.append(f'<th scope="col"{span}>{label}</th>')
+    for window, label in zip(windows, window_labels(windows), strict=True):
+        span = attribute("title", f"{window.first} .. {window.last}") if window.first and dated else ""
+        market, text = (window.market, label[len(window.market) + 1 :]) if window.market else ("", label)
+        heads.append(f'<th scope="col"{span}>{escape(market) + "<br>" if market else ""}{escape(text)}</th>')
     return "".join(heads)
 
 
-def shaded_z(z: float | None) -> str:
-    """Return a table cell of a `z`, shaded by its distance from 0."""
+def shaded_z(z: float | None, label: str = "") -> str:
+    """Return a table cell of a `z`, shaded by its distance from 0.
+
+    With a label, a narrow screen shows it in place of the one of the page.
+    """
+    own = attribute("data-label", label) if label else ""
     if z is None:
-        return f'<td class="undefined">{DASH}</td>'
-    return f'<td class="{shade(z, EXTREME_Z)}">{number(z, 1)}</td>'
+        return f'<td class="undefined"{own}>{DASH}</td>'
+    return f'<td class="{shade(z, EXTREME_Z)}"{own}>{number(z, 1)}</td>'
 
 
 def _sealed(row: ScoreRow, notes: Footnotes) -> str:
@@ -190,11 +203,13 @@ def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
     return scroll(table, label)
 
 
-def _windows(row: ScoreRow, notes: Footnotes) -> str:
+def _windows(row: ScoreRow, notes: Footnotes, page: Sequence[str]) -> str:
     body = []
+    own = window_labels(row.windows)
+    labels = own if own != list(page) else [""] * len(own)
     for name in row.windows[0].z if row.windows else ():
         known = [w.z.get(name) for w in row.windows]
-        cells = "".join(map(shaded_z, known))
+        cells = "".join(map(shaded_z, known, labels))
         if all(z is None for z in known):
             cells = f'<td class="undefined" colspan="{len(known)}">{DASH}</td>'
         # A reason shared by many windows is noted once, in the row heading.
@@ -202,15 +217,20 @@ def _windows(row: ScoreRow, notes: Footnotes) -> str:
         marks = "".join(map(notes.mark, map(in_words, reasons)))
         body.append(f'<tr><th scope="row">z over {escape(name)}{marks}</th>{cells}</tr>')
     for name in ("return", "vol"):
-        cells = "".join(f"<td>{show(name, w.values, w.reasons, notes)}</td>" for w in row.windows)
+        shown = [show(name, w.values, w.reasons, notes) for w in row.windows]
+        cells = "".join(map(_value, shown, labels))
         body.append(f'<tr><th scope="row">{METRICS[name].label}</th>{cells}</tr>')
-    cells = "".join(f"<td>{w.n_passed} of {w.n_seeds}</td>" for w in row.windows)
+    cells = "".join(map(_value, (f"{w.n_passed} of {w.n_seeds}" for w in row.windows), labels))
     body.append(f'<tr><th scope="row">Seeds that pass</th>{cells}</tr>')
     head = f'<tr><th scope="col">Window</th>{window_heads(row.windows, dated=False)}</tr>'
     return (
-        '<table class="months strip"><caption class="hidden">Every window</caption>'
+        '<table class="months strip tiles"><caption class="hidden">Every window</caption>'
         f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
     )
+
+
+def _value(content: str, label: str) -> str:
+    return f"<td{attribute('data-label', label) if label else ''}>{content}</td>"
 
 
 def _pass_k(row: ScoreRow) -> str:

@@ -30,6 +30,11 @@ SIDE: dict[str, Metric] = {
         "sealed windows only if the suite has sealed and public windows",
     ),
     **{name: SKILL[name] for name in _SIDE},
+    "n_trials": Metric(
+        SKILL["n_trials"].label,
+        "count",
+        "those stated with `--trials`, at least the agents of the board, and those that the author declared",
+    ),
     "sharpe": Metric("Annual Sharpe", "ratio", "annual Sharpe ratio of active returns, of the median seed"),
     "standard_error": Metric(
         "Sharpe, std. error", "ratio", "standard error of the annual Sharpe ratio, for independent returns"

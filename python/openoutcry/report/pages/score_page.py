@@ -8,10 +8,18 @@ from itertools import groupby
 from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.metric_labels import Footnotes, Metric, show, show_sharpe
-from openoutcry.report.pages.page_parts import heading, notices_list, provenance_list, scroll
-from openoutcry.report.pages.score_agent_section import agent_fold, least_z, shaded_z, verdict_line, window_heads
+from openoutcry.report.pages.page_parts import heading, labelled_cell, notices_list, provenance_list, scroll
+from openoutcry.report.pages.score_agent_section import (
+    agent_fold,
+    least_z,
+    shaded_z,
+    verdict_line,
+    window_heads,
+    window_labels,
+)
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, FIELD, SIDE, VERDICTS
 from openoutcry.report.pages.score_luck_section import floor_figure, z_figure
+from openoutcry.report.pages.table_parts import css_text
 from openoutcry.report.text_format import DASH, attribute, breakable, escape, percent
 from openoutcry.report.views.run_view import Provenance
 from openoutcry.report.views.score_view import ScoreRow, ScoreSide, ScoreView, ScoreWindow
@@ -25,6 +33,7 @@ _COLUMNS = {
     "romano_wolf": Metric("Romano-Wolf p-value", "probability", SIDE["romano_wolf"].help),
 }
 
+_SANDBOX = "Sandbox"
 _ISOLATION = "Lowest sandbox tier of any run, and whether any run had network access"
 
 
@@ -37,7 +46,8 @@ def render_scores(view: ScoreView, provenance: Provenance) -> str:
     """
     notes = Footnotes("rank-note")
     ranking = scroll(_ranking(view, notes), "Agents by rank") + notes.render()
-    folds = "".join(agent_fold(row, _anchor(index)) for index, row in enumerate(view.rows))
+    labels = window_labels(list(_columns(view.rows).values()))
+    folds = "".join(agent_fold(row, _anchor(index), labels) for index, row in enumerate(view.rows))
     events = board_events(view.rows)
     body = (
         f'<header><p class="eyebrow">OpenOutcry scores</p>{heading(1, view.title)}'
@@ -52,7 +62,7 @@ def render_scores(view: ScoreView, provenance: Provenance) -> str:
         f"<section>{heading(2, 'Definitions')}{_definitions()}</section></main>"
         f"<footer>{provenance_list(provenance)}</footer>"
     )
-    return document(view.title, body)
+    return document(view.title, body, css=_narrow(labels))
 
 
 def headline_of(view: ScoreView) -> str:
@@ -94,29 +104,28 @@ def _anchor(index: int) -> str:
 
 def _ranking(view: ScoreView, notes: Footnotes) -> str:
     sides = [side.name for side in view.rows[0].sides]
-    columns = [f'<th scope="col"{attribute("title", m.help)}>{escape(m.label)}</th>' for m in _COLUMNS.values()]
-    columns += [f'<th scope="col">Sharpe over {escape(name)}</th>' for name in sides]
-    columns += [f'<th scope="col">{name}</th>' for name in ("Windows won", _pass_head(view.rows[0]), "Trials")]
-    columns.append(f'<th scope="col"{attribute("title", _ISOLATION)}>Sandbox</th>')
+    labels = [metric.label for metric in _COLUMNS.values()] + [f"Sharpe over {name}" for name in sides]
+    labels += ["Windows won", f"pass^{len(view.rows[0].pass_k) or 'k'}", "Trials", _SANDBOX]
+    titles = {metric.label: metric.help for metric in _COLUMNS.values()} | {_SANDBOX: _ISOLATION}
+    columns = [
+        f'<th scope="col"{attribute("title", titles[label]) if label in titles else ""}>{escape(label)}</th>'
+        for label in labels
+    ]
     groups = []
     for rank, members in groupby(enumerate(view.rows), key=lambda each: each[1].rank):
-        groups.append(_band(rank, list(members), sides, notes))
+        groups.append(_band(rank, list(members), labels, notes))
     caption = "Agents of one band share a rank: they are not significantly different from its first."
     caption += " Unranked agents cannot be compared." if any(row.rank is None for row in view.rows) else ""
     if any(row.sealed for row in view.rows):
         caption += " z, DSR and the tests of the field use only the sealed windows."
     return (
-        f'<table class="ranking scores"><caption><span>{escape(caption)}</span></caption><thead><tr>'
+        f'<table class="ranking stack scores"><caption><span>{escape(caption)}</span></caption><thead><tr>'
         '<th scope="col"><span class="hidden">Rank</span></th><th scope="col">Agent</th>'
         f"{''.join(columns)}</tr></thead>{''.join(groups)}</table>"
     )
 
 
-def _pass_head(row: ScoreRow) -> str:
-    return f"pass^{len(row.pass_k) or 'k'}"
-
-
-def _band(rank: int | None, members: Sequence[tuple[int, ScoreRow]], sides: Sequence[str], notes: Footnotes) -> str:
+def _band(rank: int | None, members: Sequence[tuple[int, ScoreRow]], labels: Sequence[str], notes: Footnotes) -> str:
     count = len(members)
     place = DASH if rank is None else str(rank)
     note = "unranked" if rank is None else f"{count} tied" if count > 1 else ""
@@ -124,23 +133,26 @@ def _band(rank: int | None, members: Sequence[tuple[int, ScoreRow]], sides: Sequ
     rows = []
     for position, (index, row) in enumerate(members):
         head = f'<td class="rank" rowspan="{2 * count}">{place}{small}</td>' if position == 0 else ""
-        rows.append(_agent(row, index, head, sides, notes))
+        rows.append(_agent(row, index, head, labels, notes))
     return f'<tbody class="{"unranked" if rank is None else "band"}">{"".join(rows)}</tbody>'
 
 
-def _agent(row: ScoreRow, index: int, head: str, sides: Sequence[str], notes: Footnotes) -> str:
+def _agent(row: ScoreRow, index: int, head: str, labels: Sequence[str], notes: Footnotes) -> str:
     cells = [show(name, row.values, row.reasons, notes, _COLUMNS) for name in _COLUMNS]
-    by_name = {side.name: side for side in row.sides}
-    cells += [_sharpe(by_name.get(name), notes) for name in sides]
+    by_label = {f"Sharpe over {side.name}": side for side in row.sides}
+    cells += [_sharpe(by_label.get(label), notes) for label in labels[len(_COLUMNS) : -4]]
     cells.append(f"{row.n_won} of {len(row.windows)}")
     cells += [percent(row.pass_k[-1]) if row.pass_k else DASH, f"{row.n_trials:,}", escape(row.isolation) or DASH]
+    # A ratio with its error needs the width of a phone.
+    kinds = ["broad" if label in by_label else "" for label in labels]
+    shown = map(labelled_cell, labels, cells, kinds)
     link = f'<a href="#{_anchor(index)}">{escape(row.name)}</a>'
     title = attribute("title", row.name) if len(row.name) > 24 else ""
     verdict, _, why = verdict_line(row).partition(": ")
     kind = ' class="eligible"' if row.verdict == "eligible" else ""
     strong = f"<b{kind}>{escape(verdict)}</b>" + (f": {escape(why)}" if why else "")
     return (
-        f'<tr class="who">{head}<th scope="row"{title}>{link}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        f'<tr class="who">{head}<th scope="row"{title}>{link}</th>{"".join(shown)}</tr>'
         f'<tr class="why"><td colspan="{len(cells) + 1}"><span>{strong}</span></td></tr>'
     )
 
@@ -183,9 +195,7 @@ def _tests(view: ScoreView) -> str:
 
 
 def _strip(rows: Sequence[ScoreRow]) -> str:
-    placed = [_placed(row.windows) for row in rows]
-    # Agents may miss windows: the agent with the most windows determines the column order.
-    columns = {place: window for windows in sorted(placed, key=len, reverse=True) for place, window in windows.items()}
+    placed, columns = [_placed(row.windows) for row in rows], _columns(rows)
     names = dict.fromkeys(name for window in columns.values() for name in window.z)
     # Returns without a record may lack buy-and-hold; cash is then the only benchmark.
     sides = [name for name in names if any(window.z.get(name) is not None for row in rows for window in row.windows)]
@@ -195,10 +205,27 @@ def _strip(rows: Sequence[ScoreRow]) -> str:
         body.append(f'<tr><th scope="row">{breakable(row.name)}</th>{"".join(cells)}</tr>')
     head = f'<tr><th scope="col">Agent</th>{window_heads(list(columns.values()))}</tr>'
     return (
-        '<table class="months strip"><caption><span>z of each window over the strictest benchmark; blue is above,'
+        '<table class="months strip tiles"><caption><span>z of each window over the strictest benchmark; blue is above,'
         f" orange below. {DASH} is undefined; the section of the agent has the reason.</span></caption>"
         f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
     )
+
+
+def _columns(rows: Sequence[ScoreRow]) -> dict[tuple[str, str, str], ScoreWindow]:
+    """Return the windows of the page; the agent with the most determines the order."""
+    placed = sorted((_placed(row.windows) for row in rows), key=len, reverse=True)
+    return {place: window for windows in placed for place, window in windows.items()}
+
+
+def _narrow(labels: Sequence[str]) -> str:
+    """Return the style sheet that labels the windows on a narrow screen.
+
+    An attribute per cell would be a quarter of the page.
+    """
+    rules = (
+        f".strip td:nth-child({place})::before{{content:{css_text(label)}}}" for place, label in enumerate(labels, 2)
+    )
+    return f"@media (max-width:640px){{{''.join(rules)}}}\n"
 
 
 def _placed(windows: Sequence[ScoreWindow]) -> dict[tuple[str, str, str], ScoreWindow]:

@@ -20,7 +20,7 @@ SKILL: dict[str, Metric] = {
         "probability",
         "probability that the true Sharpe ratio is above SR0, the expected maximum of N trials without skill",
     ),
-    "n_trials": Metric("N, trials counted", "count", "all trials in the ledger for this market family"),
+    "n_trials": Metric("N, trials counted", "count", "this run and the earlier trials stated with `--trials`"),
     "n_eff": Metric("N, effective", "count", "clusters of correlated trials; reported only, N is used for deflation"),
     "sharpe_bar": Metric("Sharpe per bar", "fine", "mean over standard deviation of the returns, not annualized"),
     "sr0": Metric("SR0 per bar", "fine", "expected maximum Sharpe ratio per bar of N trials without skill"),

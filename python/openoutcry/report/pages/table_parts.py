@@ -12,7 +12,7 @@ from openoutcry.report.pages.page_parts import scroll
 from openoutcry.report.text_format import DASH, MINUS, attribute, breakable, escape, number, percent
 from openoutcry.report.views.table_view import Column, Table, Value
 
-__all__ = ["MOST_LINKED", "csv_text", "download", "table_html", "written"]
+__all__ = ["MOST_LINKED", "css_text", "csv_text", "download", "table_html", "written"]
 
 MOST_LINKED = 40_000
 """Bytes of a table above which the page has no copy of it."""
@@ -25,7 +25,8 @@ def written(value: Value, unit: str) -> str:
     """Return a value as text in its unit.
 
     Units are those of `metric_labels.write`, and `rate` (signed percentage with two decimals), `share0` (percentage
-    without decimals), `coefficient` (three decimals), `money` (account currency), `price` and `text`.
+    without decimals), `coefficient` (three decimals), `money` (account currency), `price`, `quantity` (shares)
+    and `text`.
     """
     if value is None:
         return DASH
@@ -41,7 +42,15 @@ def written(value: Value, unit: str) -> str:
         return number(value, 3)
     if unit == "price":
         return _price(value)
+    if unit == "quantity":
+        return _quantity(value)
     return write(float(value), unit)
+
+
+def _quantity(value: float) -> str:
+    if abs(value) >= 1e7:
+        return f"{number(value / 1e6, 2)}M"
+    return number(value, 0) if abs(value) >= 1e3 else _price(value)
 
 
 def _price(value: float) -> str:
@@ -70,7 +79,7 @@ def table_html(table: Table, key: str, *, label: str = "", row_attributes: Seque
         first = written(row[shown[0]], _unit(table, index, table.columns[shown[0]]))
         extra = row_attributes[index] if row_attributes else ""
         body.append(f'<tr{extra}><th scope="row">{escape(first)}</th>{"".join(cells)}</tr>')
-    labels = "".join(f"--l{at}:{_css_text(table.columns[place].label)};" for at, place in enumerate(shown[1:], 2))
+    labels = "".join(f"--l{at}:{css_text(table.columns[place].label)};" for at, place in enumerate(shown[1:], 2))
     layout = _layout(table)
     style = attribute("style", labels) if layout == "stack" else ""
     html = (
@@ -114,7 +123,7 @@ def _cell(table: Table, index: int, place: int, value: Value, footnotes: Footnot
     return f"<td{kind}><span>{text}</span></td>" if "<sup>" in text else f"<td{kind}>{text}</td>"
 
 
-def _css_text(text: str) -> str:
+def css_text(text: str) -> str:
     """Return text as a string of CSS; all but letters and digits are escaped."""
     return "'" + "".join(c if c.isascii() and c.isalnum() else f"\\{ord(c):06x}" for c in text) + "'"
 

@@ -15,6 +15,7 @@ from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.pages.metric_labels import get
 from openoutcry.report.text_format import PLUS_MINUS, number, percent, shorten, undefined_because
 from openoutcry.report.views.run_view import BoardRow, RunView
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = [
     "COMPARISON",
@@ -62,7 +63,7 @@ def journey(run: RunView, benchmark: RunView | None) -> str:
     """Return a sentence on the final NAV and maximum drawdown of a run."""
     years = (downsampling.seconds(run.dates)[-1] - downsampling.seconds(run.dates)[0]) / (365.25 * 86_400)
     end, deepest = float(run.nav[-1]), float(native.drawdowns(run.nav).min())
-    span = f"{number(years, 1)} years" if years >= 1.0 else f"{len(run.dates)} bars"
+    span = f"{number(years, 1)} years" if years >= 1.0 else f"{counted(len(run.dates), 'bar')}"
     text = f"In {span}, a NAV of 1.00 became {number(end)}"
     text += f", with a maximum drawdown of {percent(-deepest)}." if deepest < 0.0 else "."
     if benchmark is not None:

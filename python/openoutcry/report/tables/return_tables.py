@@ -11,6 +11,7 @@ from openoutcry.report.views.view_checks import Floats
 from openoutcry.scoring.bar_statistics import bar_statistics
 from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods
 from openoutcry.scoring.period_returns import QUANTILES, period_returns, summarize_periods, trailing
+from openoutcry.scoring.ratio_statistics import ratio_statistics
 from openoutcry.scoring.statistic_values import Statistics
 
 __all__ = ["drawdown_table", "month_table", "period_table", "risk_table", "trailing_table", "year_table"]
@@ -82,21 +83,19 @@ def trailing_table(
     return statistics_table("trailing", f"Trailing returns up to {dates[-1][:10]}, compounded", TRAILING, columns)
 
 
-def risk_table(dates: Sequence[str], sides: Sequence[Side]) -> Table:
+def risk_table(
+    dates: Sequence[str], sides: Sequence[Side], periods_per_year: float | None, risk_free: Floats | None
+) -> Table:
     """Return statistics of bars, streaks and drawdowns of a run, and of a benchmark."""
-    columns = [
-        ("value" if place == 0 else "benchmark", name, bar_statistics(dates, nav, returns, gross))
-        for place, (name, nav, returns, gross) in enumerate(sides)
-    ]
-    columns = [
-        (name, label, each if "time_in_market" in each.values else _without_positions(each))
-        for name, label, each in columns
-    ]
+    columns = []
+    for place, (name, nav, returns, gross) in enumerate(sides):
+        parts = bar_statistics(dates, nav, returns, gross), ratio_statistics(nav, returns, periods_per_year, risk_free)
+        undefined = {} if gross is not None else {"time_in_market": "given returns have no positions"}
+        for part in parts:
+            undefined |= part.undefined
+        found = Statistics({**parts[0].values, **parts[1].values}, undefined)
+        columns.append(("value" if place == 0 else "benchmark", name, found))
     return statistics_table("risk", "Bars, streaks and drawdowns", BARS, columns)
-
-
-def _without_positions(found: Statistics) -> Statistics:
-    return Statistics(found.values, {**found.undefined, "time_in_market": "given returns have no positions"})
 
 
 def drawdown_table(dates: Sequence[str], nav: Floats, n_most: int | None = N_DRAWDOWNS) -> Table:

@@ -17,7 +17,8 @@ __all__ = ["trade_tables"]
 _COLUMNS = (
     *(Column("symbol", "Symbol"), Column("side", "Side"), Column("entry_date", "Entry"), Column("exit_date", "Exit")),
     *(Column("entry_price", "Entry price", "price"), Column("exit_price", "Exit price", "price")),
-    *(Column("size", "Size", "money"), Column("profit", "P&L", "money"), Column("return", "P&L, %", "rate")),
+    *(Column("quantity", "Quantity", "quantity"), Column("notional", "Notional", "money")),
+    *(Column("profit", "P&L", "money"), Column("return", "P&L, %", "rate")),
     Column("bars", "Hold, bars", "count"),
 )
 _MONEY = ("average_win", "average_loss", "max_win", "max_loss")

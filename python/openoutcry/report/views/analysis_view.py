@@ -37,6 +37,7 @@ class Analysis:
         n_window: Returns of the rolling series; None if there are none.
         rolling_beta: Shape `(n_bars,)`, float64; NaN where undefined. None for no benchmark.
         rolling_volatility: Annual, same shape; None if undefined.
+        rolling_sortino: Annual, same shape; None if undefined.
         groups: Group of symbols to net weight at each close, shape `(n_bars,)`, float64.
         years: Year to returns of the run and of the benchmark; None without one.
         months: Compounded return of each month, in order.
@@ -49,6 +50,7 @@ class Analysis:
     n_window: int | None = None
     rolling_beta: Floats | None = None
     rolling_volatility: Floats | None = None
+    rolling_sortino: Floats | None = None
     groups: Mapping[str, Floats] = field(default_factory=dict)
     years: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     months: Sequence[float] = ()

@@ -15,6 +15,7 @@ from openoutcry.agents.untrusted_text import bounded, cleaned, fenced, in_lines,
 from openoutcry.errors import refusal
 from openoutcry.research.proposal_requests import MarketCard, ProposalRequest, TrialCard
 from openoutcry.research.proposers.proposal_schema import request_of, rules_of, schema_of
+from openoutcry.untrusted.counted_nouns import counted
 
 _GOAL, _DESCRIPTION, _REASON, _RATIONALE, _SOURCE, _NAME = 4_000, 600, 240, 400, 2_000, 120
 _MOST_SYMBOLS, _MOST_LAST, _MOST_BEST, _MOST_REASONS = 60, 12, 4, 6
@@ -54,7 +55,7 @@ def prompt_of(request: ProposalRequest, training_cutoff: str | None = None) -> P
         _market(request.market, training_cutoff),
         _catalogue(request),
         rules_of(request),
-        _history(request.history),
+        _history(request.history, has_earlier_words=request.has_earlier_words),
         *([request.prior] if request.prior else []),
         request_of(request),
     ]
@@ -131,13 +132,14 @@ def _catalogue(request: ProposalRequest) -> str:
     return f"## Available strategies\n\n{in_lines(rows)}"
 
 
-def _history(history: tuple[TrialCard, ...]) -> str:
+def _history(history: tuple[TrialCard, ...], *, has_earlier_words: bool) -> str:
     if not history:
         return "## This session so far\n\nNo trials yet."
     last = history[-_MOST_LAST:]
     best = [card for card in history[:-_MOST_LAST] if card.outcome in ("advanced", "kept")][-_MOST_BEST:]
     shown = [*best, *last]
-    head = f"{len(history)} rounds" + (f"; {len(shown)} are shown" if len(shown) < len(history) else "")
+    n_rounds = f"{len(history)} rounds" if has_earlier_words else counted(len(history), "round")
+    head = n_rounds + (f"; {len(shown)} are shown" if len(shown) < len(history) else "")
     note = "Scores are out of sample; null means undefined."
     return f"## This session so far\n\n{head}. {note}\n\n{in_lines([_row(card) for card in shown])}"
 

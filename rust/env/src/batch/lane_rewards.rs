@@ -20,13 +20,15 @@ impl ThreadShare<'_> {
         (group, episodes): (&mut LaneGroup, &mut [LaneEpisode]),
         workspace: &Workspace,
     ) -> [f64; LANES] {
-        let scheme = self.settings.reward;
-        match scheme {
+        let settings = self.settings;
+        // All eight together, also in a block with fewer.
+        let together = stepped | !group.all;
+        match &settings.reward {
             Reward::Simple => {
-                reward::add_simple(&block_outcome.rewards, stepped, &mut group.paid);
+                reward::add_simple(&block_outcome.rewards, together, &mut group.paid);
                 block_outcome.rewards
             }
-            Reward::Log => reward::logs(&block_outcome.rewards, stepped, nav, &mut group.paid, workspace),
+            Reward::Log => reward::logs(&block_outcome.rewards, (stepped, together), nav, &mut group.paid, workspace),
             _ => {
                 let mut rewards = [0.0; LANES];
                 for (k, episode) in episodes.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
@@ -43,7 +45,8 @@ impl ThreadShare<'_> {
     #[inline]
     pub(super) fn reward_alone(&mut self, stepped: &Stepped, lane: &mut SteppedLane<'_>) -> f64 {
         let (inputs, paid) = (stepped.reward_inputs(), &mut lane.group.paid[lane.place]);
-        match self.settings.reward {
+        let settings = self.settings;
+        match &settings.reward {
             Reward::Simple => take_back(inputs.reward, inputs.nav, paid),
             Reward::Log => log_reward(inputs, paid),
             _ => self.reward_of(lane.i, inputs, lane.episode),
@@ -59,7 +62,8 @@ impl ThreadShare<'_> {
     }
 
     fn reward_of(&mut self, i: usize, inputs: RewardInputs, episode: &mut LaneEpisode) -> f64 {
-        let scheme = self.settings.reward;
+        let settings = self.settings;
+        let scheme = &settings.reward;
         if matches!(scheme, Reward::Return) {
             let figures = episode.memory.record(inputs);
             self.record(i, figures);

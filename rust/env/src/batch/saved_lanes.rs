@@ -35,18 +35,14 @@ impl Batch {
         &self.records
     }
 
-    /// Starts the stream of each seed, one per lane.
-    ///
-    /// The next reset begins its first episode.
+    /// Sets the seed of each lane, and the index of its next episode.
     ///
     /// # Panics
     ///
-    /// Panics if there are more seeds than lanes.
-    pub fn seed_lanes(&mut self, seeds: &[Option<u64>]) {
-        for (lane, seed) in seeds.iter().enumerate() {
-            if let Some(seed) = seed {
-                self.episodes[lane].seed(*seed);
-            }
+    /// Panics if there are more streams than lanes.
+    pub fn set_streams(&mut self, streams: &[(u64, u64)]) {
+        for (episode, (seed, next)) in self.episodes[..streams.len()].iter_mut().zip(streams) {
+            episode.stream = EpisodeStream::at(*seed, *next);
         }
     }
 

@@ -7,7 +7,7 @@ use openoutcry_engine::{RewardInputs, Stepped, Workspace, log_returns};
 
 use crate::episode::reward_state::RewardState;
 use crate::episode::reward_terms::{
-    RUIN, RewardTerms, deepening, differential_sharpe, is_near_ruin, log_of_nav, log_reward, take_back,
+    NEAR_RUIN, RUIN, RewardTerms, deepening, differential_sharpe, is_near_ruin, log_of_nav, log_reward, take_back,
 };
 
 /// A reward scheme.
@@ -120,7 +120,7 @@ pub(crate) type PaidBlock = [f64; LANES];
 
 /// Adds eight rewards of [`Reward::Simple`] to the sums of the lanes of `stepped`.
 ///
-/// None of them is ruined.
+/// None of them is ruined. The sums of lanes that do not exist are never read.
 #[inline]
 pub(crate) fn add_simple(returns: &[f64; LANES], stepped: u8, paid: &mut PaidBlock) {
     if stepped == u8::MAX {
@@ -136,23 +136,28 @@ pub(crate) fn add_simple(returns: &[f64; LANES], stepped: u8, paid: &mut PaidBlo
 
 /// Returns eight rewards of [`Reward::Log`], to the bit.
 ///
-/// Adds those of the lanes of `stepped` to their sums; the others are undefined. `nav` returns the NAV of a lane.
+/// Adds those of the lanes of `added` to their sums. Values of lanes that are not in `stepped` are undefined. `nav`
+/// returns the NAV of a lane.
 #[inline]
 pub(crate) fn logs(
     returns: &[f64; LANES],
-    stepped: u8,
+    (stepped, added): (u8, u8),
     nav: impl Fn(usize) -> f64,
     paid: &mut PaidBlock,
     workspace: &Workspace,
 ) -> [f64; LANES] {
     let mut rewards = log_returns(returns, RUIN, workspace);
-    let near = std::array::from_fn::<_, LANES, _>(|k| is_near_ruin(rewards[k], paid[k]));
-    if near.iter().fold(false, |any, near| any | near) {
-        for k in (0..LANES).filter(|k| near[*k] && stepped >> k & 1 == 1) {
-            rewards[k] = log_of_nav(nav(k)) - paid[k];
+    // No lane is near ruin if none of both is below the half; fewer comparisons than those of each lane.
+    let half = 0.5 * NEAR_RUIN;
+    let is_low = |number: &f64| u8::from(*number < half);
+    if rewards.iter().zip(&*paid).fold(0, |any, (reward, paid)| any | is_low(reward) | is_low(paid)) != 0 {
+        for (k, reward) in rewards.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
+            if is_near_ruin(*reward, paid[k]) {
+                *reward = log_of_nav(nav(k)) - paid[k];
+            }
         }
     }
-    add_simple(&rewards, stepped, paid);
+    add_simple(&rewards, added, paid);
     rewards
 }
 
@@ -167,7 +172,7 @@ mod tests {
         let alone =
             returns.map(|reward| Reward::Log.of_inputs(reward_inputs(reward), &mut RewardState::default()).to_bits());
         let (mut paid, workspace) = ([0.0; LANES], Workspace::new(1, Detail::Money));
-        let together = logs(&returns, u8::MAX, |_| 1.0, &mut paid, &workspace);
+        let together = logs(&returns, (u8::MAX, u8::MAX), |_| 1.0, &mut paid, &workspace);
         assert_eq!(together.map(f64::to_bits), alone, "{returns:?}");
     }
 
