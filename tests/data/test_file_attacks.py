@@ -10,6 +10,7 @@ import os
 import time
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.cli.commands import app
 from openoutcry.data.market_source import open_market
-from openoutcry.data.readers import file_content, workbook
+from openoutcry.data.readers import file_content, parquet_size, workbook
 
 ZEROS = b"0" * (16 << 20)
 
@@ -101,6 +102,66 @@ def test_a_nested_column_of_a_parquet_file_is_counted_by_its_values(tmp_path: Pa
     assert path.stat().st_size < 1 << 20
     with pytest.raises(oo.OpenOutcryError, match="received 1 rows of 2 columns") as error:
         oo.Dataset.from_parquet(path)
+    assert error.value.slug == "dataset_too_large"
+
+
+def shared_prefixes(path: Path, n_rows: int, text: str) -> Path:
+    """Write a Parquet file with a text of many rows that is stored once, since each shares it with the one before."""
+    texts = pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), [text]).cast(pa.string())
+    days = np.datetime_as_string(np.datetime64("2000-01-01") + np.arange(n_rows))
+    table = pa.table({"date": days, "close": np.arange(1.0, n_rows + 1.0), "note": texts})
+    encodings = {"date": "DELTA_BYTE_ARRAY", "note": "DELTA_BYTE_ARRAY"}
+    parquet.write_table(table, path, use_dictionary=False, column_encoding=encodings, compression="zstd")
+    return path
+
+
+def fixed_lengths(path: Path, n_rows: int, text: str) -> Path:
+    """Write a Parquet file with a value of a fixed length that is stored once in a dictionary."""
+    values = pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), pa.array([text.encode()], pa.binary(len(text))))
+    days = np.datetime_as_string(np.datetime64("2000-01-01") + np.arange(n_rows))
+    table = pa.table({"date": days, "close": np.ones(n_rows), "note": values.cast(pa.binary(len(text)))})
+    parquet.write_table(table, path, compression="zstd")
+    return path
+
+
+@pytest.mark.parametrize("written", [shared_prefixes, fixed_lengths])
+@pytest.mark.parametrize("door", ["from_parquet", "from_csv", "a folder"])
+def test_a_long_value_that_is_stored_once_is_refused_before_memory_is_used(
+    written: Callable[..., Path], door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "a.parquet", 100, "A" * 250_000)
+    assert path.stat().st_size < 1 << 16
+    monkeypatch.setattr(file_content, "SMALL_BYTES", 4 << 20)
+    monkeypatch.setattr(parquet_size, "_PART", 1 << 20)
+    before = pa.total_allocated_bytes()
+    read, source = (oo.Dataset.from_csv, path) if door == "from_csv" else (oo.Dataset.from_parquet, path)
+    with pytest.raises(oo.OpenOutcryError, match=r"bytes of prices; received [0-9]+ or more in") as error:
+        read(tmp_path if door == "a folder" else source)
+    assert error.value.slug == "dataset_too_large"
+    assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+def test_texts_that_share_prefixes_are_read_if_they_are_short(tmp_path: Path) -> None:
+    path = shared_prefixes(tmp_path / "a.parquet", 20_000, "2000-01-01")
+    table = parquet.read_table(path).drop(["note"])
+    encodings = {"date": "DELTA_BYTE_ARRAY"}
+    parquet.write_table(table, path, use_dictionary=False, column_encoding=encodings, row_group_size=8_000)
+    assert oo.Dataset.from_parquet(path).n_bars == 20_000
+    long = table.append_column("symbol", pa.array(["A"] * 20_000))
+    parquet.write_table(long, path, use_dictionary=False, column_encoding=encodings | {"symbol": "DELTA_BYTE_ARRAY"})
+    assert oo.Dataset.from_parquet(path).n_bars == 20_000
+
+
+def test_files_of_a_folder_are_limited_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file has a limit that does not depend on its size, so many of them would have many."""
+    monkeypatch.setattr(file_content, "SMALL_BYTES", 1 << 17)
+    monkeypatch.setattr(file_content, "_MOST_RATIO", 1)
+    monkeypatch.setattr(file_content, "_LARGE_RATIO", 1)
+    for number in range(4):
+        table = pa.table({"date": [f"20{number:02}-01-01"] * 5_000, "close": np.ones(5_000)})
+        parquet.write_table(table, tmp_path / f"{number}.parquet")
+    with pytest.raises(oo.OpenOutcryError, match="received 10000 rows of 2 columns") as error:
+        oo.Dataset.from_parquet(tmp_path)
     assert error.value.slug == "dataset_too_large"
 
 

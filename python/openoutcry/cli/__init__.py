@@ -51,20 +51,22 @@ def _run() -> None:
         sys.exit(1)
     except OSError as error:
         from openoutcry.cli.path_refusals import refused_path
+        from openoutcry.harness.command_secrets import without_secrets
 
         refused = refused_path(error, sys.argv[1:])
         if refused is None:
             raise
-        echo_error(str(refused))
+        echo_error(without_secrets(str(refused), sys.argv[1:]))
         sys.exit(2)
     except OpenOutcryError as error:
         from openoutcry.cli.path_refusals import with_folder_hint
+        from openoutcry.harness.command_secrets import without_secrets
 
         # Notes that start with `in` name a bar or a file; others repeat the argument of the message.
         places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
         # A URL in the wrong place is quoted by whatever refuses it.
         message = "; ".join([with_folder_hint(str(error), sys.argv[1:]), *places])
-        echo_error(without_passwords(message))
+        echo_error(without_passwords(without_secrets(message, sys.argv[1:])))
         sys.exit(2)
 
 

@@ -16,6 +16,7 @@ from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.backtest.strategies.strategy_text import text_of_strategy
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_lookup import public_name
+from openoutcry.harness.command_secrets import public_command
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _INTERPRETERS = {
@@ -82,14 +83,18 @@ def _missing_program(name: str) -> str | None:
     except ValueError:
         return None
     is_missing = bool(words) and shutil.which(words[0]) is None
-    return f"install `{words[0]}`, or give the path of the program" if is_missing else None
+    return f"install `{public_command(words[0])}`, or give the path of the program" if is_missing else None
 
 
 def _suggested_command(command: str) -> str | None:
     """Return a suggestion for a command that lacks its interpreter."""
     script = command.split(maxsplit=1)[0] if command.strip() else ""
     interpreter = _INTERPRETERS.get(Path(script).suffix)
-    return None if interpreter is None or not _is_file(script) else f'`"cmd:{interpreter} {command.strip()}"`'
+    return (
+        None
+        if interpreter is None or not _is_file(script)
+        else f'`"cmd:{interpreter} {public_command(command.strip())}"`'
+    )
 
 
 def _suggested_for_file(path: str, function: str) -> str | None:

@@ -33,11 +33,12 @@ from openoutcry.data.readers import column_roles, column_words, feature_fields, 
 from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
-from openoutcry.data.readers.file_content import check_regular, check_rows, file_bytes, parquet_table, text_of
+from openoutcry.data.readers.file_content import check_regular, file_bytes, parquet_parts, text_of
 from openoutcry.data.readers.file_parts import market_name, symbols_of
 from openoutcry.data.readers.joined_files import Part, joined
 from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions
+from openoutcry.data.readers.parquet_size import checked_chunks, is_prefixed, parquet_table
 from openoutcry.data.readers.questions import check, questions_of
 from openoutcry.data.readers.range_checks import check_ranges
 from openoutcry.data.readers.split_checks import check_splits
@@ -144,18 +145,16 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     try:
-        check_regular(path)
-        if path.is_file():
+        parts, limit = parquet_parts(path)
+        chunks = checked_chunks(parts, limit)
+        is_plain = path.is_file() and options.of_file() == ReadOptions()
+        if is_plain and not any(map(is_prefixed, chunks)):
             metadata = parquet.read_metadata(path)
-            check_rows(metadata, path.stat().st_size, path.name)
-            is_plain = options.of_file() == ReadOptions()
-            found = _long_parquet(path, metadata, _while_reading(periods_per_year, options)) if is_plain else None
+            found = _long_parquet(path, metadata, _while_reading(periods_per_year, options))
             if found is not None:
                 core, has_missing, names = found
                 return _checked(core, periods_per_year, options, names, has_missing=has_missing)
-            table = parquet_table(path, metadata, path.stat().st_size)
-        else:
-            table = parquet.read_table(path)
+        table = parquet_table(path, chunks, limit)
         return import_frame(table, periods_per_year, options, path.stem)
     except (FileNotFoundError, PermissionError):
         raise

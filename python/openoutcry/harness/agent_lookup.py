@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from openoutcry.arguments import is_url
-from openoutcry.errors import refusal, without_password
+from openoutcry.errors import refusal
 from openoutcry.harness.agent_address import shown_url
 from openoutcry.harness.agent_session import Bounds, Launcher
 from openoutcry.harness.command_agent import CommandAgent
+from openoutcry.harness.command_secrets import public_command
 from openoutcry.harness.http_agent import HttpAgent
 from openoutcry.harness.python_agent import PythonAgent
 from openoutcry.harness.sandbox import Sandbox
@@ -29,7 +29,7 @@ def is_program_or_server(name: str) -> bool:
 
 
 def public_name(agent: str) -> str:
-    """Return the name of an agent on boards and in messages: no secret of a URL."""
+    """Return the name of an agent on boards and in messages, without secrets."""
     if is_url(agent):
         scheme, _, rest = shown_url(agent).partition(":")
         return f"{scheme.lower()}:{rest}"
@@ -37,18 +37,6 @@ def public_name(agent: str) -> str:
         # A URL without a scheme: neither a baseline nor `module:function` contains the character.
         return shown_url(agent).rpartition("@")[2]
     return COMMAND + public_command(agent.removeprefix(COMMAND))
-
-
-def public_command(command: str) -> str:
-    """Return a command without the passwords of URLs among its words."""
-    if "@" not in command:
-        return command
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return without_password(command)
-    shown = [without_password(word) for word in words]
-    return command if shown == words else shlex.join(shown)
 
 
 def connect(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from openoutcry.errors import refusal, without_password
+from openoutcry.errors import refusal
 from openoutcry.harness.agent_session import Bounds
+from openoutcry.harness.command_secrets import public_command, public_words
 from openoutcry.harness.process_agent import ProcessAgent, early_exit
 from openoutcry.harness.sandbox import Launch, Sandbox
 from openoutcry.harness.stderr_capture import Show, print_to_stderr
@@ -43,7 +44,7 @@ class CommandAgent(ProcessAgent):
         try:
             words = shlex.split(command) if isinstance(command, str) else list(command)
         except ValueError as error:
-            shown = without_password(str(command))
+            shown = public_command(str(command))
             raise refusal("unknown_agent", f"an agent must be a command; received {shown!r}: {error}") from error
         if not words:
             raise refusal("unknown_agent", f"an agent must be a command; received {command!r}")
@@ -52,8 +53,8 @@ class CommandAgent(ProcessAgent):
 
     @property
     def name(self) -> str:
-        """The command, without the passwords of URLs among its words."""
-        return shlex.join(map(without_password, self._words))
+        """The command, without its secrets."""
+        return shlex.join(public_words(self._words))
 
     def _command(self) -> Sequence[str]:
         return self._words

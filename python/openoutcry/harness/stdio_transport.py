@@ -14,9 +14,10 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import NamedTuple, NoReturn
 
-from openoutcry.errors import refusal, without_password
+from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Session
+from openoutcry.harness.command_secrets import public_words
 from openoutcry.harness.stderr_capture import Show, StderrCapture, print_to_stderr
 
 _CHUNK = 2**16
@@ -82,7 +83,7 @@ class StdioSession(Session):
                 raise AgentError("agent_not_started", f"{wanted}; received {error.strerror}") from error
             wanted = "an agent must be a program that can be run"
             raise refusal(
-                "unknown_agent", f"{wanted}; received {without_password(command[0])!r}: {error.strerror}"
+                "unknown_agent", f"{wanted}; received {public_words(command[:1])[0]!r}: {error.strerror}"
             ) from error
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
         assert all(pipes), "three pipes were requested"

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from openoutcry.data.readers import arrow_size, text_encoding, workbook
+from openoutcry.data.readers import arrow_size, parquet_size, text_encoding, workbook
 from openoutcry.data.readers.frame_table import table_of
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import OpenOutcryError, refusal
@@ -142,14 +142,14 @@ def _check_workbook(content: bytes, path: Path) -> None:
 def _arrow_table(content: bytes, kind: str, name: str) -> Any:
     try:
         import pyarrow
-        from pyarrow import feather, parquet
+        from pyarrow import feather
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     try:
         if kind == "Parquet":
-            metadata = parquet.read_metadata(pyarrow.BufferReader(content))
-            check_rows(metadata, len(content), name)
-            table = parquet_table(pyarrow.BufferReader(content), metadata, len(content))
+            limit = limit_of(len(content), name)
+            chunks = parquet_size.checked_chunks([pyarrow.BufferReader(content)], limit)
+            table = parquet_size.parquet_table(pyarrow.BufferReader(content), chunks, limit)
         else:
             if not content.startswith(_FEATHER_1):
                 _check_arrow(content, name)
@@ -193,47 +193,23 @@ def _limited(file: IO[bytes], raw: IO[bytes], path: Path) -> bytes:
     return content.getvalue()
 
 
-def check_rows(metadata: Any, size: int, name: str) -> None:
-    """Refuse a Parquet file of more values or bytes than its size can hold.
+def parquet_parts(path: Path) -> tuple[list[Path], parquet_size.Limit]:
+    """Return the files of a Parquet file or folder, and their limit.
 
-    Raises:
-        OpenOutcryError: `dataset_too_large`: one value may stand for any number of rows, and a long text compresses to
-            nothing.
-    """
-    n_rows, n_columns, most = metadata.num_rows, metadata.num_columns, _most_bytes(size)
-    chunks = _chunks(metadata) if n_rows * n_columns <= most // 8 else []
-    n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks)
-    # A row of a nested column has any number of values.
-    n_values = max(n_rows * n_columns, sum(chunk.num_values for chunk in chunks))
-    if n_values > most // 8:
-        message = f"a Parquet file of {size} bytes must hold at most {most // 8} values of prices"
-        received = f"{n_rows} rows of {n_columns} columns in {name!r}"
-    elif n_bytes > most:
-        message = f"a Parquet file of {size} bytes must hold at most {most} bytes of prices"
-        received = f"{n_bytes} in {name!r}"
-    else:
-        return
-    hint = "hint: leave out the columns that are not prices, or split it"
-    raise refusal("dataset_too_large", f"{message}; received {received}; {hint}")
-
-
-def parquet_table(source: Any, metadata: Any, size: int) -> Any:
-    """Return the Arrow table of a Parquet file of `size` bytes; see `check_rows`.
-
-    Long texts that are stored once and repeated on many rows stay stored once.
+    Files that pyarrow does not read, such as hidden ones, are left out.
     """
     from pyarrow import parquet
 
-    texts = [chunk for chunk in _chunks(metadata) if chunk.physical_type == "BYTE_ARRAY"]
-    longest = sum(chunk.num_values * chunk.total_uncompressed_size for chunk in texts)
-    repeated = sorted({chunk.path_in_schema for chunk in texts}) if longest > _most_bytes(size) else None
-    return parquet.read_table(source, read_dictionary=repeated)
+    check_regular(path)
+    parts = [path] if path.is_file() else sorted(map(Path, parquet.ParquetDataset(path).files))
+    for part in parts:
+        check_regular(part)
+    return parts, limit_of(sum(part.stat().st_size for part in parts), path.name)
 
 
-def _chunks(metadata: Any) -> list[Any]:
-    """Return the metadata of every column of every group of rows."""
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
-    return [group.column(place) for group in groups for place in range(group.num_columns)]
+def limit_of(size: int, name: str) -> parquet_size.Limit:
+    """Return the limit of the content of Parquet files of `size` bytes."""
+    return parquet_size.Limit(name, size, _most_bytes(size))
 
 
 def _check_arrow(content: bytes, name: str) -> None:

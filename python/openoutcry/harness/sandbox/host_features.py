@@ -25,7 +25,9 @@ class Tier(IntEnum):
     T0 = 0
     """No sandbox."""
     T1 = 1
-    """A separate process with resource limits, no capabilities and no inherited descriptors or variables."""
+    """A separate process with resource limits, no capabilities and no inherited descriptors or variables.
+
+    It has the filter of system calls, too, if the machine has filters."""
     T2 = 2
     """Landlock and a filter of system calls."""
     T3 = 3
@@ -42,6 +44,7 @@ class Host:
         bwrap: Path of `bwrap`; None if it does not work.
         missing: Reason why a tier is unavailable, by tier.
         setpriv: Command prefix of `bwrap` that changes root to `nobody`; empty if it does not work.
+        has_filters: Whether it can filter system calls, without Landlock as well.
     """
 
     machine: str
@@ -49,6 +52,7 @@ class Host:
     bwrap: str | None
     missing: Mapping[Tier, str]
     setpriv: tuple[str, ...] = ()
+    has_filters: bool = False
 
     @property
     def tier(self) -> Tier:
@@ -60,10 +64,11 @@ class Host:
 def this_host() -> Host:
     """Return the features of this machine, detected once."""
     machine, missing, landlock, bwrap = platform.machine(), {}, 0, None
-    setpriv: tuple[str, ...] = ()
+    setpriv, has_filters = tuple[str, ...](), False
     if not sys.platform.startswith("linux"):
         missing[Tier.T1] = f"the sandbox needs Linux; this is {platform.system()}"
     else:
+        has_filters = _has_filters(machine)
         landlock, error = _landlock(machine)
         if error:
             missing[Tier.T2] = error
@@ -71,7 +76,18 @@ def this_host() -> Host:
         if error:
             missing[Tier.T3] = error
         setpriv = _setpriv(bwrap)
-    return Host(machine, landlock, bwrap, MappingProxyType(missing), setpriv)
+    return Host(machine, landlock, bwrap, MappingProxyType(missing), setpriv, has_filters)
+
+
+def _has_filters(machine: str) -> bool:
+    from openoutcry.harness.sandbox.launcher import check_seccomp
+
+    try:
+        if machine in ARCHITECTURES:
+            check_seccomp(machine)
+        return machine in ARCHITECTURES
+    except OSError:
+        return False
 
 
 def _landlock(machine: str) -> tuple[int, str]:

@@ -124,8 +124,10 @@ class Sandbox:
             why = "; ".join(f"{each.name}: {text}" for each, text in sorted(host.missing.items()) if each <= min_tier)
             reached = f"{tier.name}, as `max_tier` requires" if max_tier < min_tier else f"{tier.name}, for {why}"
             raise refusal("argument_invalid", f"the sandbox must reach {min_tier.name}; received {reached}")
-        protections = frozenset(each for each in Protection if tier >= _TIERS.get(each, Tier.T1))
-        return cls(profile, tier, host, protections)
+        protections = {each for each in Protection if tier >= _TIERS.get(each, Tier.T1)}
+        # Without Landlock, a filter still keeps an agent from other processes, from the network and from folders.
+        protections |= {Protection.SECCOMP} if host.has_filters else set()
+        return cls(profile, tier, host, frozenset(protections))
 
     @classmethod
     def best(cls, profile: Profile, *, max_tier: Tier = Tier.T3) -> Sandbox | None:
@@ -151,7 +153,13 @@ class Sandbox:
         """Limitations of this sandbox, as sentences."""
         notes = []
         if self.tier is Tier.T1:
-            text = "an agent can read all your files, including keys and data, and use the network"
+            text = "an agent can read all your files, including keys and data, and empty those that you can write"
+            if Protection.SECCOMP not in self._protections:
+                text += ", delete them, use the network, and signal or leave processes"
+            elif self.profile.allow_net:
+                text += "; a filter of system calls protects processes and folders"
+            else:
+                text += "; a filter of system calls protects processes, folders and the network"
             if os.geteuid() == 0:
                 text += "; paths that the command names or `hidden` lists are covered by mounts, if root may mount"
             notes.append(text)
@@ -196,7 +204,9 @@ class Sandbox:
         # A relative path starts at the agent's folder, the working directory of the program.
         program = shutil.which(os.path.join(folder, name) if os.sep in name else name)
         if not name or program is None:
-            raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
+            # `NAME=VALUE` is no program, and the value may be a secret.
+            shown = name.partition("=")[0] + "=..." if "=" in name else name
+            raise refusal("unknown_agent", f"an agent must be a program that can be run; received {shown!r}")
         if Path(program).parent.name == "shims":
             wanted = "a program in the sandbox must be the executable itself, not a shim of a version manager"
             hint = f"hint: use the path that the version manager prints, such as `pyenv which {Path(program).name}`"
@@ -301,7 +311,8 @@ class Sandbox:
         if is_worker:
             program = worker_filter(machine, allow_net=allow_net)
         else:
-            program = command_filter(machine, allow_net=allow_net, landlock_abi=self.host.landlock)
+            abi = self.host.landlock if Protection.LANDLOCK in self._protections else 0
+            program = command_filter(machine, allow_net=allow_net, landlock_abi=abi)
         return {"machine": machine, "code": program.code, "own_pid": list(program.own_pid)}
 
     def _landlock(self, roots: Iterable[readable_paths.Root]) -> dict[str, Any]:

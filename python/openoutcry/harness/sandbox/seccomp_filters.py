@@ -72,6 +72,11 @@ _REACHES_OUT = """
     setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups capset
 """
 
+# Where Landlock does not restrict them: what a limit of 0 bytes per file leaves to an agent.
+_CHANGES_FOLDERS = """
+    unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir symlink symlinkat link linkat mknod mknodat truncate
+"""
+
 
 def worker_filter(machine: str, *, allow_net: bool) -> Program:
     """Return the filter of the Python worker.
@@ -96,9 +101,12 @@ def worker_filter(machine: str, *, allow_net: bool) -> Program:
 def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Program:
     """Return the filter of a foreign command.
 
-    It allows threads, forks, programs and generated code, but no access outside the sandbox.
+    It allows threads, forks, programs and generated code, but no access outside the sandbox. Without Landlock, version
+    0, it also denies changes of folders.
     """
     rules = dict.fromkeys(_REACHES_OUT.split(), _DENIED)
+    if not landlock_abi:
+        rules |= dict.fromkeys(_CHANGES_FOLDERS.split(), _DENIED)
     rules["socket"] = Rule(EPERM, _INTERNET if allow_net else ())
     # A pair of stream sockets is a pipe; a datagram socket of a pair can send to other sockets.
     rules["socketpair"] = Rule(EPERM, [([Low(0, _UNIX), Low(1, _STREAM, 0xF)], ALLOW)])
