@@ -296,12 +296,25 @@ class Run:
     @cached_property
     def metrics(self) -> dict[str, float | None]:
         """Statistics of the run; None if undefined, with the reason in `undefined`."""
-        return self._core.metrics()[0]
+        return self._summary[0]
+
+    def metric(self, name: str) -> float | None:
+        """Return one of the `metrics`; only what it needs is computed.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: no metric has that name.
+        """
+        known = self.__dict__.get("metrics", {})
+        return known[name] if name in known else self._core.metric(name)
 
     @cached_property
     def undefined(self) -> dict[str, str]:
         """Reason by name of each metric that is None."""
-        return self._core.metrics()[1]
+        return self._summary[1]
+
+    @cached_property
+    def _summary(self) -> tuple[dict[str, float | None], dict[str, str]]:
+        return self._core.metrics()
 
     @cached_property
     def caveats(self) -> dict[str, str]:

@@ -125,10 +125,7 @@ class Sweep:
         Raises:
             OpenOutcryError: `argument_invalid`: the metric does not exist, or is undefined in every run.
         """
-        names = self.runs[0].metrics
-        if metric not in names:
-            raise refusal("argument_invalid", f"`metric` must be one of {', '.join(names)}; received {metric!r}")
-        values = [(index, value) for index, run in enumerate(self.runs) if (value := run.metrics[metric]) is not None]
+        values = [(index, value) for index, run in enumerate(self.runs) if (value := run.metric(metric)) is not None]
         if not values:
             raise refusal(
                 "argument_invalid",

@@ -142,7 +142,7 @@ def fold_of(run: Run, trades: Trades) -> FoldScore:
     return FoldScore(
         first=run.dates[0],
         last=run.dates[-1],
-        sharpe=run.metrics["sharpe"],
+        sharpe=run.metric("sharpe"),
         return_=float(run.nav[-1] - 1.0),
         max_drawdown=_depth(run.nav),
         profit_factor=trades.profit_factor,
@@ -153,7 +153,7 @@ def fold_of(run: Run, trades: Trades) -> FoldScore:
 
 def in_sample_of(run: Run) -> InSample:
     """Return the in-sample score of a run."""
-    return InSample(run.metrics["sharpe"], _depth(run.nav))
+    return InSample(run.metric("sharpe"), _depth(run.nav))
 
 
 def excess_of(run: Run) -> Series:

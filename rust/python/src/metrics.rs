@@ -1,5 +1,5 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use openoutcry_score::{METRICS, Track};
+use openoutcry_score::{METRICS, Metrics, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -18,6 +18,17 @@ pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Boun
         }
     }
     Ok((values, reasons))
+}
+
+/// Returns one metric, or None if it is undefined.
+pub(crate) fn metric(track: Track<'_>, name: &str) -> PyResult<Option<f64>> {
+    match Metrics::of(track).get(name) {
+        Some(statistic) => Ok(statistic.ok()),
+        None => {
+            let message = format!("`metric` must be one of {}; received {name:?}", METRICS.join(", "));
+            Err(raise("argument_invalid", &message))
+        }
+    }
 }
 
 /// Return every metric by name, and the reason of each that is undefined and None.
@@ -40,10 +51,7 @@ pub(crate) fn summarize<'py>(
     let track = Track {
         returns: &returns,
         risk_free: risk_free.as_deref(),
-        turnover: &[],
-        cost: &[],
-        gross: &[],
-        net: &[],
+        trading: Trading::UNKNOWN,
         periods_per_year: periods_per_year.unwrap_or(f64::NAN),
     };
     metrics(py, &track)

@@ -1,6 +1,7 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use openoutcry::record::Digest;
-use openoutcry::{Backtest, Decision, FillKey, Flows, Run as CoreRun, StepCosts, Window};
+use openoutcry::{Backtest, Decision, FillKey, Flows, Run as CoreRun, StepCosts, Totals, Window};
+use openoutcry_score::{TRADING_METRICS, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -330,23 +331,15 @@ impl Run {
 
     /// Return every metric by name, and the reason of each that is undefined and None.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+        let (returns, trading) = (self.core.returns(), self.trading(py)?);
+        crate::metrics::metrics(py, &self.track(&returns, trading))
+    }
+
+    /// Return one metric, or None if it is undefined; only what it needs is computed.
+    fn metric(&self, py: Python<'_>, name: Text) -> PyResult<Option<f64>> {
         let returns = self.core.returns();
-        let flows = self.flows(py)?;
-        let paid: Vec<f64> = (0..returns.len()).map(|decision| flows.cost_of(decision)).collect();
-        let weights = py.detach(|| self.core.weights(&self.dataset.0)).map_err(to_py)?;
-        let n_symbols = self.dataset.0.n_symbols();
-        // The first bar opens the account: it has no position at its close, and no return.
-        let held = &weights[n_symbols..];
-        let track = openoutcry_score::Track {
-            returns: &returns,
-            risk_free: self.risk_free(),
-            turnover: &flows.turnover,
-            cost: &openoutcry_score::share_of_nav(&paid, &self.core.nav),
-            gross: &openoutcry_score::gross_exposure(held, n_symbols),
-            net: &openoutcry_score::net_exposure(held, n_symbols),
-            periods_per_year: self.dataset.0.periods_per_year().unwrap_or(f64::NAN),
-        };
-        crate::metrics::metrics(py, &track)
+        let trading = if TRADING_METRICS.contains(&&*name) { self.trading(py)? } else { Trading::UNKNOWN };
+        crate::metrics::metric(self.track(&returns, trading), &name)
     }
 }
 
@@ -355,6 +348,21 @@ impl Run {
     fn risk_free(&self) -> Option<&[f64]> {
         let Window { start, end } = self.settings.window();
         self.dataset.0.risk_free().map(|rates| &rates[start + 1..end])
+    }
+
+    fn track<'a>(&'a self, returns: &'a [f64], trading: Trading) -> Track<'a> {
+        let periods_per_year = self.dataset.0.periods_per_year().unwrap_or(f64::NAN);
+        Track { returns, risk_free: self.risk_free(), trading, periods_per_year }
+    }
+
+    fn trading(&self, py: Python<'_>) -> PyResult<Trading> {
+        let n_decisions = self.settings.window().n_decisions();
+        if n_decisions == 0 {
+            return Ok(Trading::UNKNOWN);
+        }
+        let Totals { turnover, cost, gross, net } = py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
+        let mean = |total: f64| Ok(total / n_decisions as f64);
+        Ok(Trading { turnover: mean(turnover), cost: mean(cost), gross: mean(gross), net: mean(net) })
     }
 
     fn flows(&self, py: Python<'_>) -> PyResult<&Flows> {

@@ -1,8 +1,8 @@
 //! Properties of the metrics of any track.
 
 use openoutcry_score::{
-    METRICS, Track, cvar, drawdowns, kurtosis, max_drawdown, mean, percentile, sharpe, skew, sortino,
-    standard_deviation, summarize, total_return, var,
+    METRICS, Metrics, Statistic, Track, Trading, cvar, drawdowns, kurtosis, max_drawdown, mean, percentile, sharpe,
+    skew, sortino, standard_deviation, summarize, total_return, var,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -36,13 +36,40 @@ proptest! {
 
     #[test]
     fn every_metric_is_a_number_or_undefined(returns in returns(), ppy in prop::sample::select(vec![1.0, 12.0, 252.0])) {
-        let (turnover, cost, gross, net) = (&[0.5], &[0.01], &[1.0], &[-1.0]);
-        let track = Track { returns: &returns, risk_free: None, turnover, cost, gross, net, periods_per_year: ppy };
+        let trading = Trading { turnover: Ok(0.5), cost: Ok(0.01), gross: Ok(1.0), net: Ok(-1.0) };
+        let track = Track { returns: &returns, risk_free: None, trading, periods_per_year: ppy };
         for (name, statistic) in METRICS.into_iter().zip(summarize(&track)) {
             if let Ok(value) = statistic {
                 prop_assert!(value.is_finite(), "{name} is {value}");
             }
         }
+    }
+
+    #[test]
+    fn a_metric_is_the_same_alone_and_with_the_others(returns in returns(), rate in -0.01..0.01) {
+        let rates = vec![rate; returns.len()];
+        for risk_free in [None, Some(rates.as_slice())] {
+            let track = Track { returns: &returns, risk_free, trading: Trading::UNKNOWN, periods_per_year: 252.0 };
+            for (name, statistic) in METRICS.into_iter().zip(summarize(&track)) {
+                let bits = |statistic: Statistic| statistic.map(f64::to_bits);
+                prop_assert_eq!(Metrics::of(track).get(name).map(bits), Some(bits(statistic)));
+            }
+            prop_assert!(Metrics::of(track).get("alpha").is_none());
+        }
+    }
+
+    #[test]
+    fn a_percentile_and_a_tail_mean_are_those_of_sorted_returns(returns in returns(), fraction in 0.0..=1.0) {
+        let mut sorted = returns.clone();
+        sorted.sort_by(f64::total_cmp);
+        let place: f64 = fraction * (sorted.len() - 1) as f64;
+        let index = place.floor() as usize;
+        let above = sorted[(index + 1).min(sorted.len() - 1)];
+        let expected = sorted[index] + (above - sorted[index]) * (place - place.floor());
+        prop_assert_eq!(percentile(&returns, fraction).unwrap().to_bits(), expected.to_bits());
+        let lowest = &sorted[..=((sorted.len() - 1) as f64 * fraction) as usize];
+        let tail = lowest.iter().sum::<f64>() / lowest.len() as f64;
+        prop_assert_eq!(cvar(&returns, fraction).unwrap().to_bits(), tail.to_bits());
     }
 
     #[test]

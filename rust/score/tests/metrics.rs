@@ -3,9 +3,10 @@
 //! The working is next to each.
 
 use openoutcry_score::{
-    METRICS, Track, Undefined, annual_mean, cagr, calmar, cvar, drawdowns, drawdowns_of_nav, excess, gross_exposure,
-    is_riskless, kurtosis, max_drawdown, mean, net_exposure, per_bar_rate, percentile, share_of_nav, sharpe,
-    sharpe_standard_error, skew, sortino, standard_deviation, summarize, tail_ratio, total_return, var, volatility,
+    METRICS, Track, Trading, Undefined, annual_mean, cagr, calmar, cvar, drawdowns, drawdowns_of_nav, excess,
+    gross_exposure, is_riskless, kurtosis, max_drawdown, mean, net_exposure, per_bar_rate, percentile, share_of_nav,
+    sharpe, sharpe_standard_error, skew, sortino, standard_deviation, summarize, tail_ratio, total_return, var,
+    volatility,
 };
 
 /// Mean 0.01, deviations 0.01, -0.01, 0.03, -0.03.
@@ -241,10 +242,7 @@ fn a_summary_holds_every_metric_in_its_order_sharpe_alone_of_excess_returns() {
     let track = Track {
         returns: &RETURNS,
         risk_free: Some(&rates),
-        turnover: &[0.5, 0.0, 0.0, 0.5],
-        cost: &[0.001, 0.0, 0.0, 0.0],
-        gross: &[0.5, 1.0, 1.0, 0.5],
-        net: &[0.5, 0.0, 0.0, -0.5],
+        trading: Trading { turnover: Ok(0.25), cost: Ok(0.000_25), gross: Ok(0.75), net: Ok(0.0) },
         periods_per_year: 4.0,
     };
     let of = |name: &str| summarize(&track)[METRICS.iter().position(|metric| *metric == name).unwrap()];
@@ -271,15 +269,7 @@ fn a_summary_holds_every_metric_in_its_order_sharpe_alone_of_excess_returns() {
 
 #[test]
 fn a_track_without_returns_is_undefined_in_everything_but_its_count() {
-    let track = Track {
-        returns: &[],
-        risk_free: None,
-        turnover: &[],
-        cost: &[],
-        gross: &[],
-        net: &[],
-        periods_per_year: 252.0,
-    };
+    let track = Track { returns: &[], risk_free: None, trading: Trading::UNKNOWN, periods_per_year: 252.0 };
     for (name, statistic) in METRICS.into_iter().zip(summarize(&track)) {
         match name {
             "n_returns" => assert_eq!(statistic, Ok(0.0)),

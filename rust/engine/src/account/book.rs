@@ -125,6 +125,17 @@ impl Book {
         Ok(())
     }
 
+    /// Returns gross and net exposure: the sums of the absolute and the signed weights, in the lanes of the contract.
+    #[must_use]
+    pub fn exposure(&self) -> (f64, f64) {
+        let (mut gross, mut net) = ([0.0; LANES], [0.0; LANES]);
+        for block in &self.weights {
+            gross = lane_sums::each(|k| gross[k] + block[k].abs());
+            net = lane_sums::each(|k| net[k] + block[k]);
+        }
+        (lane_sums::total(&gross), lane_sums::total(&net))
+    }
+
     /// Recomputes the weights from shares, marks and NAV.
     pub(crate) fn weigh(&mut self) {
         if self.nav == 0.0 {

@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use openoutcry_contract::Refusal;
-use openoutcry_engine::{Dataset, Detail, Event, Rules, StepError, Stepped, Window};
+use openoutcry_engine::{Book, Dataset, Detail, Event, Rules, StepError, Stepped, Window};
 
 use crate::episode::single_episode::Episode;
 
@@ -26,6 +26,32 @@ pub struct Run {
     pub terminated_at: Option<usize>,
     rules: Rules,
     flows: OnceLock<Flows>,
+    totals: OnceLock<Totals>,
+}
+
+/// Sums over the decisions of a run, in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Notional traded over NAV.
+    pub turnover: f64,
+    /// Costs over NAV.
+    pub cost: f64,
+    /// Gross exposure at the close.
+    pub gross: f64,
+    /// Net exposure at the close.
+    pub net: f64,
+}
+
+impl Totals {
+    /// Adds a decision: the NAV before it, its outcome, and the account after it.
+    pub(crate) fn add(&mut self, nav_before: f64, stepped: &Stepped, book: &Book) {
+        let paid: f64 = stepped.costs.by_kind().iter().sum();
+        self.turnover += stepped.turnover;
+        self.cost += if nav_before == 0.0 { 0.0 } else { paid / nav_before };
+        let (gross, net) = book.exposure();
+        self.gross += gross;
+        self.net += net;
+    }
 }
 
 /// Costs and gains of a run.
@@ -99,6 +125,7 @@ impl Run {
             terminated_at: None,
             rules,
             flows: OnceLock::new(),
+            totals: OnceLock::new(),
         }
     }
 
@@ -153,6 +180,27 @@ impl Run {
         let mut flows = Flows::none(self.window.n_decisions());
         self.replay(data, Detail::Money, |bar, _, stepped| flows.set(bar - 1, stepped))?;
         Ok(self.flows.get_or_init(|| flows))
+    }
+
+    /// Keeps totals that were added as the run was made.
+    pub(crate) fn with_totals(self, totals: Totals) -> Self {
+        Self { totals: OnceLock::from(totals), ..self }
+    }
+
+    /// Returns the totals of the run; they are recomputed if the run was made together with others.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn totals(&self, data: &Dataset) -> Result<Totals, StepError> {
+        if let Some(totals) = self.totals.get() {
+            return Ok(*totals);
+        }
+        let mut totals = Totals::default();
+        self.replay(data, Detail::Money, |bar, episode, stepped| {
+            totals.add(self.nav[bar - 1], stepped, &episode.book)
+        })?;
+        Ok(*self.totals.get_or_init(|| totals))
     }
 
     /// Returns the weights held at the close of each bar.

@@ -5,12 +5,12 @@ use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, p
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
     BlockRun, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules,
-    StepError, Window, Workspace, run_block, step_once,
+    StepError, Stepped, Window, Workspace, run_block, step_once,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
-use crate::backtest::run::Run;
+use crate::backtest::run::{Run, Totals};
 use crate::episode::single_episode::{Episode, check_lookback};
 
 /// A backtest: a market, a window, and the settings of a run.
@@ -177,12 +177,14 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
-        let mut account = TableAccount::new(self, orders);
+        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::Money);
+        let (mut account, mut totals) = (TableAccount::new(self, orders), Totals::default());
         for decision in 0..self.window.n_decisions() {
-            account.advance(self, decision, &mut workspace);
+            let nav = account.book.nav();
+            let Some(stepped) = account.advance(self, decision, &mut workspace) else { break };
+            totals.add(nav, &stepped, &account.book);
         }
-        account.finish()
+        account.finish().map(|run| run.with_totals(totals))
     }
 
     /// Runs many tables of decisions.
@@ -200,7 +202,7 @@ impl<'a> Backtest<'a> {
                 let together = self.run_together(&mut accounts, decision, &workspace);
                 if together == 0 {
                     for account in &mut accounts {
-                        account.advance(self, decision, &mut workspace);
+                        let _ = account.advance(self, decision, &mut workspace);
                     }
                 }
                 decision += together.max(1);
@@ -263,15 +265,22 @@ impl TableAccount {
         self.fault.is_none() && self.run.terminated_at.is_none()
     }
 
+    /// Runs a decision; `None` if the account has ended or the step was refused.
     #[inline]
-    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) {
+    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) -> Option<Stepped> {
         if !self.is_open() {
-            return;
+            return None;
         }
         let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
         match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
-            Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
-            Err(fault) => self.fault = Some(fault),
+            Ok(stepped) => {
+                self.run.push(&stepped, workspace.events(), &[]);
+                Some(stepped)
+            }
+            Err(fault) => {
+                self.fault = Some(fault);
+                None
+            }
         }
     }
 

@@ -6,12 +6,7 @@ use crate::{cagr, total_return};
 /// The start counts as a peak.
 #[must_use]
 pub fn drawdowns(returns: &[f64]) -> Vec<f64> {
-    let mut equity = 1.0;
-    let path = returns.iter().map(|r| {
-        equity *= 1.0 + r;
-        equity
-    });
-    falls(1.0, path)
+    falls(1.0, equity(returns)).collect()
 }
 
 /// Returns the drawdown of NAV from its running maximum, per value, at most 0.
@@ -19,16 +14,23 @@ pub fn drawdowns(returns: &[f64]) -> Vec<f64> {
 /// The first value must be above 0 and is a peak.
 #[must_use]
 pub fn drawdowns_of_nav(nav: &[f64]) -> Vec<f64> {
-    falls(nav.first().copied().unwrap_or(1.0), nav.iter().copied())
+    falls(nav.first().copied().unwrap_or(1.0), nav.iter().copied()).collect()
 }
 
-fn falls(start: f64, path: impl Iterator<Item = f64>) -> Vec<f64> {
+/// Returns equity after each return, from 1.
+fn equity(returns: &[f64]) -> impl Iterator<Item = f64> {
+    returns.iter().scan(1.0, |equity, r| {
+        *equity *= 1.0 + r;
+        Some(*equity)
+    })
+}
+
+fn falls(start: f64, path: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     let mut peak = start;
-    let fall = |value: f64| {
+    path.map(move |value| {
         peak = peak.max(value);
         value / peak - 1.0
-    };
-    path.map(fall).collect()
+    })
 }
 
 /// Returns the deepest drawdown, at most 0.
@@ -38,7 +40,7 @@ fn falls(start: f64, path: impl Iterator<Item = f64>) -> Vec<f64> {
 /// Undefined without returns, or with one below -1.
 pub fn max_drawdown(returns: &[f64]) -> Statistic {
     total_return(returns)?;
-    Ok(drawdowns(returns).into_iter().fold(0.0, f64::min))
+    Ok(falls(1.0, equity(returns)).fold(0.0, f64::min))
 }
 
 /// Returns the annual growth rate over the absolute value of the deepest drawdown.

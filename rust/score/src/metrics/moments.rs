@@ -21,10 +21,7 @@ pub fn mean(values: &[f64]) -> Statistic {
 ///
 /// Undefined for fewer than two values, or beyond the range of f64.
 pub fn standard_deviation(values: &[f64]) -> Statistic {
-    check(values, 2)?;
-    let deviation = (central(values, 2)? * values.len() as f64 / (values.len() - 1) as f64).sqrt();
-    finite(deviation)?;
-    Ok(deviation)
+    Central::of(values)?.standard_deviation()
 }
 
 /// Returns whether returns are constant except for rounding.
@@ -33,12 +30,10 @@ pub fn standard_deviation(values: &[f64]) -> Statistic {
 /// not the track.
 #[must_use]
 pub fn is_riskless(returns: &[f64]) -> bool {
-    standard_deviation(returns).is_ok_and(|deviation| deviation < MIN_DEVIATION) || !varies(returns)
-}
-
-pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
-    let deviation = standard_deviation(excess)?;
-    if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
+    match Central::of(returns) {
+        Ok(central) => central.is_riskless(),
+        Err(_) => !varies(returns),
+    }
 }
 
 /// Returns the population skewness.
@@ -47,8 +42,7 @@ pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
 ///
 /// Undefined for fewer than two returns, or constant returns.
 pub fn skew(values: &[f64]) -> Statistic {
-    let variance = varying(values)?;
-    over(central(values, 3)?, variance * variance.sqrt())
+    Central::of(values)?.skew()
 }
 
 /// Returns the raw population kurtosis: 3 for a normal distribution.
@@ -57,8 +51,7 @@ pub fn skew(values: &[f64]) -> Statistic {
 ///
 /// Undefined for fewer than two returns, or constant returns.
 pub fn kurtosis(values: &[f64]) -> Statistic {
-    let variance = varying(values)?;
-    over(central(values, 4)?, variance * variance)
+    Central::of(values)?.kurtosis()
 }
 
 /// Returns a quotient, undefined if the divisor is not positive.
@@ -66,23 +59,80 @@ fn over(moment: f64, variation: f64) -> Statistic {
     if variation > 0.0 { Ok(moment / variation) } else { Err(Undefined::NoVariation) }
 }
 
-fn varying(values: &[f64]) -> Statistic {
-    check(values, 2)?;
-    if varies(values) { central(values, 2) } else { Err(Undefined::NoVariation) }
-}
-
 /// Returns whether the values differ.
-///
-/// The computed variance of equal values need not be exactly zero.
 fn varies(values: &[f64]) -> bool {
     values.iter().any(|value| *value != values[0])
 }
 
-/// Returns the central moment of order 2, 3 or 4.
-fn central(values: &[f64], order: u32) -> Statistic {
-    let mean = mean(values)?;
-    let power = |d: f64| (1..order).fold(d, |power, _| power * d);
-    Ok(values.iter().map(|value| power(value - mean)).sum::<f64>() / values.len() as f64)
+/// The mean and the central moments of at least two finite values.
+///
+/// Each is a sum in the order of the values. One pass adds all three powers: its time is that of one sum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Central {
+    n: usize,
+    mean: f64,
+    variance: f64,
+    third: f64,
+    fourth: f64,
+    /// Whether the values differ. The computed variance of equal values need not be exactly zero.
+    varies: bool,
+}
+
+impl Central {
+    /// Returns the moments of values.
+    ///
+    /// # Errors
+    ///
+    /// Undefined for fewer than two values.
+    pub(crate) fn of(values: &[f64]) -> Result<Self, Undefined> {
+        check(values, 2)?;
+        let mean = mean(values)?;
+        // -0.0 is the zero of `Iterator::sum`.
+        let (mut second, mut third, mut fourth) = (-0.0, -0.0, -0.0);
+        for value in values {
+            let d = value - mean;
+            second += d * d;
+            third += d * d * d;
+            fourth += d * d * d * d;
+        }
+        let n = values.len() as f64;
+        let (variance, third, fourth) = (second / n, third / n, fourth / n);
+        Ok(Self { n: values.len(), mean, variance, third, fourth, varies: varies(values) })
+    }
+
+    pub(crate) fn standard_deviation(&self) -> Statistic {
+        let deviation = (self.variance * self.n as f64 / (self.n - 1) as f64).sqrt();
+        finite(deviation)?;
+        Ok(deviation)
+    }
+
+    pub(crate) fn is_riskless(&self) -> bool {
+        self.standard_deviation().is_ok_and(|deviation| deviation < MIN_DEVIATION) || !self.varies
+    }
+
+    /// Returns the mean over the standard deviation.
+    pub(crate) fn sharpe_per_bar(&self) -> Statistic {
+        let deviation = self.standard_deviation()?;
+        if self.is_riskless() { Err(Undefined::NoVariation) } else { Ok(self.mean / deviation) }
+    }
+
+    pub(crate) fn skew(&self) -> Statistic {
+        over(self.third, self.varying()? * self.variance.sqrt())
+    }
+
+    pub(crate) fn kurtosis(&self) -> Statistic {
+        over(self.fourth, self.varying()? * self.variance)
+    }
+
+    fn varying(&self) -> Statistic {
+        if self.varies { Ok(self.variance) } else { Err(Undefined::NoVariation) }
+    }
+
+    /// Returns the moments that determine the error of a Sharpe ratio.
+    pub(crate) fn moments(&self) -> Result<Moments, Undefined> {
+        let sharpe = self.sharpe_per_bar()?;
+        Ok(Moments { n_returns: self.n, sharpe, skew: self.skew()?, kurtosis: self.kurtosis()? })
+    }
 }
 
 /// The moments of returns that determine the error of a Sharpe ratio, per bar.
@@ -105,8 +155,7 @@ impl Moments {
     ///
     /// Undefined for fewer than two returns, or constant returns.
     pub fn of(excess: &[f64]) -> Result<Self, Undefined> {
-        let sharpe = sharpe_per_bar(excess)?;
-        Ok(Self { n_returns: excess.len(), sharpe, skew: skew(excess)?, kurtosis: kurtosis(excess)? })
+        Central::of(excess)?.moments()
     }
 
     /// Returns the moments of normal returns.

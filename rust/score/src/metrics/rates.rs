@@ -46,7 +46,12 @@ fn growth(returns: &[f64]) -> Statistic {
 ///
 /// Undefined without values, or without a known number of bars per year.
 pub fn annual_mean(per_bar: &[f64], periods_per_year: f64) -> Statistic {
-    let mean = crate::mean(per_bar)?;
+    annual(crate::mean(per_bar), periods_per_year)
+}
+
+/// Returns the annual rate of a mean per bar.
+pub(crate) fn annual(mean: Statistic, periods_per_year: f64) -> Statistic {
+    let mean = mean?;
     year(periods_per_year)?;
     Ok(mean * periods_per_year)
 }

@@ -1,5 +1,5 @@
 use crate::error::{Statistic, Undefined, check, year};
-use crate::metrics::moments::{mean, sharpe_per_bar, standard_deviation};
+use crate::metrics::moments::{Central, mean};
 
 /// Returns the annual standard deviation.
 ///
@@ -7,7 +7,11 @@ use crate::metrics::moments::{mean, sharpe_per_bar, standard_deviation};
 ///
 /// Undefined for fewer than two returns, or without a known number of bars per year.
 pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
-    let deviation = standard_deviation(returns)?;
+    annual_deviation(&Central::of(returns)?, periods_per_year)
+}
+
+pub(crate) fn annual_deviation(returns: &Central, periods_per_year: f64) -> Statistic {
+    let deviation = returns.standard_deviation()?;
     year(periods_per_year)?;
     Ok(deviation * periods_per_year.sqrt())
 }
@@ -22,7 +26,11 @@ pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
 ///
 /// Source: Sharpe (1994).
 pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
-    let per_bar = sharpe_per_bar(excess)?;
+    annual_sharpe(&Central::of(excess)?, periods_per_year)
+}
+
+pub(crate) fn annual_sharpe(excess: &Central, periods_per_year: f64) -> Statistic {
+    let per_bar = excess.sharpe_per_bar()?;
     year(periods_per_year)?;
     Ok(per_bar * periods_per_year.sqrt())
 }

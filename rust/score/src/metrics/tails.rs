@@ -1,5 +1,9 @@
 use crate::error::{Statistic, Undefined, check};
 
+/// The percentiles of [`Tails`].
+const LOW: f64 = 0.05;
+const HIGH: f64 = 0.95;
+
 /// Returns the percentile of `values` at `fraction` in [0, 1].
 ///
 /// It interpolates linearly between order statistics.
@@ -9,13 +13,7 @@ use crate::error::{Statistic, Undefined, check};
 /// Undefined without values.
 pub fn percentile(values: &[f64], fraction: f64) -> Statistic {
     check(values, 1)?;
-    let sorted = sorted(values);
-    let place = fraction * (sorted.len() - 1) as f64;
-    let below = libm::floor(place);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place between 0 and len - 1")]
-    let index = below as usize;
-    let above = sorted[(index + 1).min(sorted.len() - 1)];
-    Ok(sorted[index] + (above - sorted[index]) * (place - below))
+    Ok(percentile_in(&mut values.to_vec(), fraction))
 }
 
 /// Returns the value at risk: the return that a fraction `tail` of bars is below.
@@ -34,10 +32,7 @@ pub fn var(returns: &[f64], tail: f64) -> Statistic {
 /// Undefined without returns.
 pub fn cvar(returns: &[f64], tail: f64) -> Statistic {
     check(returns, 1)?;
-    let sorted = sorted(returns);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place between 0 and len - 1")]
-    let count = ((sorted.len() - 1) as f64 * tail) as usize + 1;
-    Ok(sorted[..count].iter().sum::<f64>() / count as f64)
+    Ok(cvar_in(&mut returns.to_vec(), tail))
 }
 
 /// Returns |95th percentile| over |5th percentile|.
@@ -46,15 +41,54 @@ pub fn cvar(returns: &[f64], tail: f64) -> Statistic {
 ///
 /// Undefined without returns, or for a 5th percentile of 0.
 pub fn tail_ratio(returns: &[f64]) -> Statistic {
-    let low = percentile(returns, 0.05)?;
-    if low == 0.0 {
-        return Err(Undefined::NoLoss);
-    }
-    Ok(percentile(returns, 0.95)?.abs() / low.abs())
+    Tails::of(returns)?.ratio()
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
+/// The tails of a series of at least one return.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tails {
+    pub(crate) var: f64,
+    pub(crate) cvar: f64,
+    high: f64,
+}
+
+impl Tails {
+    /// Returns the tails of returns, from one copy of them.
+    ///
+    /// # Errors
+    ///
+    /// Undefined without returns.
+    pub(crate) fn of(returns: &[f64]) -> Result<Self, Undefined> {
+        check(returns, 1)?;
+        let mut values = returns.to_vec();
+        let (var, cvar) = (percentile_in(&mut values, LOW), cvar_in(&mut values, LOW));
+        Ok(Self { var, cvar, high: percentile_in(&mut values, HIGH) })
+    }
+
+    pub(crate) fn ratio(&self) -> Statistic {
+        if self.var == 0.0 { Err(Undefined::NoLoss) } else { Ok(self.high.abs() / self.var.abs()) }
+    }
+}
+
+/// Returns a percentile and reorders the values.
+///
+/// A selection takes linear time; sorting a million returns takes as long as running them.
+fn percentile_in(values: &mut [f64], fraction: f64) -> f64 {
+    let place = fraction * (values.len() - 1) as f64;
+    let below = libm::floor(place);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place between 0 and len - 1")]
+    let index = below as usize;
+    let (_, low, higher) = values.select_nth_unstable_by(index, f64::total_cmp);
+    let above = higher.iter().copied().min_by(f64::total_cmp).unwrap_or(*low);
+    *low + (above - *low) * (place - below)
+}
+
+/// Returns the mean of the lowest values, added in ascending order, and reorders the values.
+fn cvar_in(values: &mut [f64], tail: f64) -> f64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place between 0 and len - 1")]
+    let last = ((values.len() - 1) as f64 * tail) as usize;
+    values.select_nth_unstable_by(last, f64::total_cmp);
+    let lowest = &mut values[..=last];
+    lowest.sort_unstable_by(f64::total_cmp);
+    lowest.iter().sum::<f64>() / lowest.len() as f64
 }

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Statistic, Undefined, check};
+use crate::metrics::moments::Central;
 use crate::skill::hierarchical_clustering::{Condensed, clusters};
 use crate::standard_deviation;
 
@@ -74,7 +75,7 @@ fn distinct(tracks: &[&[f64]]) -> Vec<Trial> {
     let mut places = BTreeMap::new();
     let mut distinct: Vec<Trial> = Vec::new();
     for track in tracks {
-        let Ok(sharpe) = crate::metrics::moments::sharpe_per_bar(track) else { continue };
+        let Ok(sharpe) = Central::of(track).and_then(|central| central.sharpe_per_bar()) else { continue };
         let bits: Vec<u64> = track.iter().map(|r| r.to_bits()).collect();
         let place = *places.entry(bits).or_insert(distinct.len());
         if let Some(earlier) = distinct.get_mut(place) {

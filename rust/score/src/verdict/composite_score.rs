@@ -13,7 +13,7 @@ use super::window_tests::{WindowScore, test_windows};
 use super::{PassK, Process, ScoreConfig, ScoreError};
 use crate::error::Statistic;
 use crate::skill::Selection;
-use crate::{METRICS, TestError, Track, share_of_nav, summarize};
+use crate::{METRICS, TestError, Track, Trading, mean, share_of_nav, summarize};
 
 /// The score of an agent: its verdict, rank and all inputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +135,7 @@ pub(super) fn score(
 fn metrics(agent: &Agent<'_>) -> Vec<(&'static str, Statistic)> {
     let tracks = &agent.tracks;
     let traced = |of: fn(&openoutcry_contract::Trace) -> Vec<f64>| {
-        tracks.series(None, |run| run.trace.as_ref().map(of)).unwrap_or_default()
+        mean(&tracks.series(None, |run| run.trace.as_ref().map(of)).unwrap_or_default())
     };
     let cost = |trace: &openoutcry_contract::Trace| {
         let bars = 0..trace.turnover.len();
@@ -146,10 +146,12 @@ fn metrics(agent: &Agent<'_>) -> Vec<(&'static str, Statistic)> {
     let track = Track {
         returns: &agent.returns,
         risk_free: risk_free.as_deref(),
-        turnover: &traced(|trace| trace.turnover.clone()),
-        cost: &traced(cost),
-        gross: &traced(|trace| trace.gross.clone()),
-        net: &traced(|trace| trace.net.clone()),
+        trading: Trading {
+            turnover: traced(|trace| trace.turnover.clone()),
+            cost: traced(cost),
+            gross: traced(|trace| trace.gross.clone()),
+            net: traced(|trace| trace.net.clone()),
+        },
         periods_per_year: tracks.periods_per_year,
     };
     METRICS.into_iter().zip(summarize(&track)).collect()
