@@ -36,7 +36,7 @@ from openoutcry.report.tables import file_tables
 from openoutcry.report.views.run_view import Provenance, RunView
 from openoutcry.report.views.statistics_view import Skill
 from openoutcry.report.views.table_view import Table
-from openoutcry.scoring.null_agents import fan_label, nav_quantiles
+from openoutcry.scoring.null_agents import fan_label, n_agents_of, nav_quantiles
 from openoutcry.scoring.statistic_values import Statistics
 from openoutcry.untrusted.counted_nouns import counted
 
@@ -139,7 +139,7 @@ def full_view_of(
     return replace(
         view,
         fan=nav_quantiles(run),
-        fan_label=fan_label(),
+        fan_label=fan_label(n_agents_of(run)),
         rolling=rolling_of(run),
         skill=skill,
         calibration=None if trace is None else calibration_of(trace, run.dataset.symbols),

@@ -5,7 +5,8 @@ They trade the window of the run under its costs and limits, and give the null d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,16 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 
-__all__ = ["LEVELS", "N_AGENTS", "fan_label", "nav_quantiles", "random_weights"]
+__all__ = ["LEVELS", "N_AGENTS", "fan_label", "n_agents_of", "nav_quantiles", "random_weights"]
 
 Floats = npt.NDArray[np.float64]
 
 N_AGENTS = 200
+"""Random agents of a run of at most 100,000 bars; longer ones have fewer, and at least 20."""
+_MOST_BARS = N_AGENTS * 100_000
+_LEAST_AGENTS = 20
+# The engine runs eight accounts at once.
+_TOGETHER = 8
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of the null distribution."""
 
@@ -25,21 +31,31 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _POOL = 4096
 
 
-def nav_quantiles(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> Mapping[float, Floats]:
+def n_agents_of(run: Run) -> int:
+    """Return the number of random agents that a run is compared with: the longer it is, the fewer."""
+    return min(max(_MOST_BARS // len(run.nav), _LEAST_AGENTS), N_AGENTS)
+
+
+def nav_quantiles(run: Run, n_agents: int | None = None, seed: int = 0) -> Mapping[float, Floats]:
     """Return NAV quantiles of random agents at each bar.
 
     Each agent is a backtest on the window, costs and limits of the run.
 
     Args:
         run: The run that the agents are matched to.
-        n_agents: Number of random agents.
+        n_agents: Number of random agents; by default `n_agents_of(run)`.
         seed: Seed of their decisions.
 
     Returns:
         Quantile level to NAV, shape `(n_bars,)`, float64. Empty if the run never held a position.
     """
-    tables = random_weights(run, n_agents, seed)
-    navs = [native.run_weights(run.dataset._core, table, run._settings).nav for table in tables]
+    tables = random_weights(run, n_agents_of(run) if n_agents is None else n_agents, seed)
+    navs = []
+    while together := list(islice(tables, _TOGETHER)):
+        runs, fault = native.run_tables(run.dataset._core, together, run._settings)
+        if fault is not None:
+            raise fault
+        navs += [each.nav for each in runs]
     if not navs:
         return {}
     drawn = np.quantile(np.stack(navs), LEVELS, axis=0)
@@ -51,19 +67,19 @@ def fan_label(n_agents: int = N_AGENTS) -> str:
     return f"{n_agents} random agents with the run's gross exposure and turnover"
 
 
-def random_weights(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> list[Floats]:
-    """Return the target weights of random agents matched to a run.
+def random_weights(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> Iterator[Floats]:
+    """Yield the target weights of random agents matched to a run.
 
     Each portfolio has the gross exposure, the short share and the concentration that the run had at the close of a
     randomly drawn bar. The mean turnover equals the run's. Symbols, directions and trading bars are random.
 
-    Returns:
+    Yields:
         One table per agent: shape `(n_bars of the dataset, n_symbols)`, float64, signed fraction of NAV. NaN holds.
-        Empty if the run never held a position.
+        None if the run never held a position.
     """
     held = run.weights[1:]
     if not held.any():
-        return []
+        return
     rng = np.random.default_rng(seed)
     pool = _portfolios(held[rng.integers(len(held), size=_POOL)], rng)
     start, end = run._settings["window"]
@@ -73,7 +89,8 @@ def random_weights(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> list[Fl
     # The initial purchase is not a rebalance.
     traded = max(float(run.turnover.sum()) - float(np.abs(pool).sum(axis=1).mean()), 0.0) / len(seen)
     trade_rate = min(traded / change, 1.0) if change > 0.0 else 0.0
-    return [_agent_weights(run, pool, seen, trade_rate, rng) for _ in range(n_agents)]
+    for _ in range(n_agents):
+        yield _agent_weights(run, pool, seen, trade_rate, rng)
 
 
 def _portfolios(held: Floats, rng: np.random.Generator) -> Floats:

@@ -193,10 +193,6 @@ fn deflate(
     Ok(fields.numbers(numbers)?.named)
 }
 
-fn or_nan(py: Python<'_>, statistics: Vec<Statistic>) -> Bound<'_, PyArray1<f64>> {
-    arrays::vector(py, statistics.into_iter().map(|each| each.unwrap_or(f64::NAN)).collect())
-}
-
 /// Return the annual Sharpe ratio of every window with its error, and the worst.
 #[pyfunction]
 fn rolling_sharpe<'py>(
@@ -206,10 +202,15 @@ fn rolling_sharpe<'py>(
     periods_per_year: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let excess = values(&excess);
-    let rolled = skill::rolling_sharpe(&excess, n_window, periods_per_year).map_err(refused)?;
-    let errors = skill::rolling_error(&excess, n_window, periods_per_year).map_err(refused)?;
-    let worst = skill::worst(&rolled);
-    let fields = Fields::new(py).set("ratios", or_nan(py, rolled))?.set("errors", or_nan(py, errors))?;
+    let (mut ratios, mut errors) = (Vec::with_capacity(excess.len()), Vec::with_capacity(excess.len()));
+    for (ratio, error) in skill::rolling_sharpe(&excess, n_window, periods_per_year).map_err(refused)? {
+        ratios.push(ratio.unwrap_or(f64::NAN));
+        errors.push(error.unwrap_or(f64::NAN));
+    }
+    let known = |ratio: &f64| if ratio.is_nan() { Err(Undefined::NoVariation) } else { Ok(*ratio) };
+    let worst = skill::worst(ratios.iter().map(known));
+    let fields =
+        Fields::new(py).set("ratios", arrays::vector(py, ratios))?.set("errors", arrays::vector(py, errors))?;
     fields.maybe("worst", worst.map(|found| found.0))?.maybe("worst_at", worst.map(|found| found.1))?.with_reasons()
 }
 

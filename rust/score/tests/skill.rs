@@ -2,8 +2,8 @@
 
 use openoutcry_score::skill::{
     MAX_CLUSTERED, Selection, Stated, at_cost, break_even_bps, calibrate, decay, deflate, expected_max,
-    min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error, rolling_sharpe, tracking,
-    trials, worst, z_score,
+    min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_sharpe, tracking, trials, worst,
+    z_score,
 };
 use openoutcry_score::{
     Moments, Undefined, default_lags, hac, normal_distribution, sharpe, sharpe_standard_error, standard_error,
@@ -228,22 +228,22 @@ fn a_track_that_is_its_benchmark_has_nothing_over_it() {
 #[test]
 fn windows_that_roll_have_each_their_own_ratio() {
     let track = [0.02, 0.0, 0.04, -0.02, -0.02, -0.02];
-    let rolled = rolling_sharpe(&track, 2, 4.0).unwrap();
-    assert_eq!(rolled.len(), 5);
-    assert_eq!(rolled[0], sharpe(&track[..2], 4.0));
-    assert_eq!(rolled[4], Err(Undefined::NoVariation));
+    let rolled = |window| rolling_sharpe(&track, window, 4.0).map(Iterator::collect::<Vec<_>>);
+    let pairs = rolled(2).unwrap();
+    assert_eq!(pairs.len(), 5);
+    assert_near(pairs[0].0, sharpe(&track[..2], 4.0).unwrap(), 14);
+    assert_eq!(pairs[4].0, Err(Undefined::NoVariation));
     // The worst defined value is the fourth; windows of equal losses are undefined.
-    let (lowest, place) = worst(&rolled).unwrap();
-    assert_eq!((Ok(lowest), place), (rolled[2], 2));
-    let errors = rolling_error(&track, 3, 4.0).unwrap();
-    assert_eq!(errors.len(), 4);
-    assert_eq!(errors[0], sharpe_standard_error(&track[..3], 4.0));
-    assert_eq!(errors[3], Err(Undefined::NoVariation));
-    assert_eq!(worst(&[Err(Undefined::NoVariation)]), Err(Undefined::TooShort { required: 1, received: 0 }));
+    let (lowest, place) = worst(pairs.iter().map(|pair| pair.0)).unwrap();
+    assert_eq!((Ok(lowest), place), (pairs[2].0, 2));
+    let pairs = rolled(3).unwrap();
+    assert_eq!(pairs.len(), 4);
+    assert_near(pairs[0].1, sharpe_standard_error(&track[..3], 4.0).unwrap(), 14);
+    assert_eq!(pairs[3].1, Err(Undefined::NoVariation));
+    assert_eq!(worst([Err(Undefined::NoVariation)]), Err(Undefined::TooShort { required: 1, received: 0 }));
     for (window, required) in [(7, 7), (1, 2)] {
         let received = if window == 1 { 1 } else { 6 };
-        assert_eq!(rolling_sharpe(&track, window, 4.0), Err(Undefined::TooShort { required, received }));
-        assert_eq!(rolling_error(&track, window, 4.0), Err(Undefined::TooShort { required, received }));
+        assert_eq!(rolled(window), Err(Undefined::TooShort { required, received }));
     }
 }
 

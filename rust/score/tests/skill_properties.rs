@@ -2,11 +2,13 @@
 
 use openoutcry_score::power::{Board, power};
 use openoutcry_score::skill::{
-    Selection, Stated, calibrate, deflate, expected_max, min_track_record, probabilistic_sharpe, regress, trials,
-    z_score,
+    Selection, Stated, calibrate, deflate, expected_max, min_track_record, probabilistic_sharpe, regress,
+    rolling_sharpe, trials, z_score,
 };
 use openoutcry_score::trades::{Kind, Movement, summarize_trades, trades};
-use openoutcry_score::{Moments, hac, mean, normal_distribution, sharpe_standard_error, standard_error};
+use openoutcry_score::{
+    Moments, Statistic, hac, mean, normal_distribution, sharpe, sharpe_standard_error, standard_error,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -30,7 +32,7 @@ fn moments() -> impl Strategy<Value = Moments> {
     })
 }
 
-fn track(n: usize) -> impl Strategy<Value = Vec<f64>> {
+fn track(n: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(-0.1..0.1, n)
 }
 
@@ -66,6 +68,30 @@ proptest! {
         prop_assert!(greater.dsr <= fewer.dsr && greater.z <= fewer.z && greater.sr0 >= fewer.sr0);
         prop_assert!(fewer.dsr <= fewer.psr);
         prop_assert!(expected_max(n + more) >= expected_max(n));
+    }
+
+    #[test]
+    fn a_rolling_ratio_is_that_of_its_window_alone(
+        returns in track(2..200), window in 2..60_usize, outlier in any::<prop::sample::Index>(), size in 0..4_i32,
+        calm in 0..200_usize,
+    ) {
+        // A loss of almost everything or a gain of 1,000 times leaves no trace in later windows, and neither does
+        // a calm time after a wild one.
+        let mut returns = returns;
+        returns.iter_mut().skip(calm).for_each(|r| *r *= 1e-6);
+        let place = outlier.index(returns.len());
+        returns[place] = [0.0, -0.999, 10.0, 1000.0][size as usize];
+        let Ok(rolled) = rolling_sharpe(&returns, window, 252.0) else { return Ok(()) };
+        let near = |a: Statistic, b: Statistic| match (a, b) {
+            (Ok(a), Ok(b)) => (a - b).abs() <= 1e-9 * b.abs().max(1.0),
+            (a, b) => a.is_err() == b.is_err(),
+        };
+        for (at, (ratio, error)) in rolled.enumerate() {
+            let alone = &returns[at..at + window];
+            prop_assert!(near(ratio, sharpe(alone, 252.0)), "{at}: {ratio:?} {:?}", sharpe(alone, 252.0));
+            let expected = sharpe_standard_error(alone, 252.0);
+            prop_assert!(near(error, expected), "{at}: {error:?} {expected:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub(crate) mod exposure;
 pub(crate) mod moments;
 pub(crate) mod rates;
 pub(crate) mod ratios;
+pub(crate) mod running_moments;
 pub(crate) mod sharpe_error;
 pub(crate) mod summary;
 pub(crate) mod tails;

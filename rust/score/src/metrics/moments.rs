@@ -95,9 +95,14 @@ impl Central {
             third += d * d * d;
             fourth += d * d * d * d;
         }
-        let n = values.len() as f64;
-        let (variance, third, fourth) = (second / n, third / n, fourth / n);
-        Ok(Self { n: values.len(), mean, variance, third, fourth, varies: varies(values) })
+        Ok(Self { varies: varies(values), ..Self::of_sums(values.len(), mean, [second, third, fourth]) })
+    }
+
+    /// Returns the moments of at least two values from their mean and the sums of powers of the distances from it.
+    pub(crate) fn of_sums(n: usize, mean: f64, [second, third, fourth]: [f64; 3]) -> Self {
+        let count = n as f64;
+        let (variance, third, fourth) = (second / count, third / count, fourth / count);
+        Self { n, mean, variance, third, fourth, varies: variance > 0.0 }
     }
 
     pub(crate) fn standard_deviation(&self) -> Statistic {

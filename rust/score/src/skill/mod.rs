@@ -21,4 +21,4 @@ pub use deflated_sharpe::{Deflated, Selection, deflate, expected_max, probabilis
 pub use effective_trials::{MAX_CLUSTERED, Trials, trials};
 pub use min_track_record::{min_backtest_years, min_track_record};
 pub use passive_mix::unexplained;
-pub use rolling_sharpe::{Decay, decay, rolling_error, rolling_sharpe, worst};
+pub use rolling_sharpe::{Decay, decay, rolling_sharpe, worst};

@@ -10,10 +10,8 @@ use super::execution_delay::ExecutionDelay;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Gates, ScoreConfig};
-use crate::error::Statistic;
-use crate::skill::{
-    Calibration, Decay, Selection, Stated, at_cost, break_even_bps, calibrate, decay, rolling_sharpe, worst,
-};
+use crate::error::{Statistic, year};
+use crate::skill::{Calibration, Decay, Selection, Stated, at_cost, break_even_bps, calibrate, decay, worst};
 use crate::{share_of_nav, sharpe};
 
 /// Kinds of trading costs: fee, slippage, impact, liquidation.
@@ -89,14 +87,16 @@ fn break_even(agent: &Agent<'_>) -> Known {
 }
 
 fn rolling(agent: &Agent<'_>, gates: &Gates) -> Known {
-    let series = agent.average.own();
+    let (series, periods_per_year) = (agent.average.own(), agent.tracks.periods_per_year);
     let mut ratios: Vec<Statistic> = Vec::new();
     for (from, to) in crate::bootstrap::edges(&agent.tracks.lengths()) {
         if to - from >= gates.rolling_bars {
-            ratios.extend(rolling_sharpe(&series[from..to], gates.rolling_bars, agent.tracks.periods_per_year)?);
+            year(periods_per_year)?;
+            // Of each window alone, not by `rolling_sharpe`: the bits of earlier scores.
+            ratios.extend(series[from..to].windows(gates.rolling_bars).map(|window| sharpe(window, periods_per_year)));
         }
     }
-    Ok(worst(&ratios)?.0)
+    Ok(worst(ratios)?.0)
 }
 
 fn decayed(agent: &Agent<'_>, n_in_sample: usize) -> Known<Decay> {
