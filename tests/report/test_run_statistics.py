@@ -21,7 +21,7 @@ from openoutcry.cli.commands import app
 from openoutcry.report.run_report import full_view_of
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
-from openoutcry.scoring.null_agents import LEVELS, nav_quantiles, random_weights
+from openoutcry.scoring.null_agents import LEVELS, n_agents_of, nav_quantiles, random_weights
 
 pytestmark = pytest.mark.once
 
@@ -154,13 +154,26 @@ def test_random_agents_do_not_hold_a_symbol_before_it_is_listed() -> None:
     run = oo.run_backtest(
         oo.Dataset.from_arrays(dates, ["A", "B"], close, periods_per_year=252.0), "equal-weight", (20, 80)
     )
-    tables = random_weights(run, 20)
+    tables = list(random_weights(run, 20))
     assert all(not np.nan_to_num(table[:60, 1]).any() for table in tables)
     # The weight of the unlisted B goes to A: the agent holds its full NAV, or cash on the first bar.
     first = np.array([table[20, 0] for table in tables])
     assert ((first == 0.0) | (np.abs(first - 1.0) < 0.01)).all()
     assert first.any()
     assert any(np.nan_to_num(table[60:, 1]).any() for table in tables)
+
+
+def test_nav_quantiles_are_those_of_separate_runs_and_a_long_run_has_fewer_agents() -> None:
+    data = oo.data.load("ecb-fx")
+    run = oo.run_backtest(data, Outspoken(every=5), (100, 200))
+    alone = np.stack([oo.run_backtest(data, table, (100, 200)).nav for table in random_weights(run, 11)])
+    fan = nav_quantiles(run, 11)
+    assert all(np.array_equal(fan[level], np.quantile(alone, level, axis=0)) for level in LEVELS)
+    bars = 250_000
+    dates = np.datetime64("2020-01-01T00:00") + np.arange(bars) * np.timedelta64(1, "m")
+    long = oo.Dataset.from_arrays(dates, ["A"], np.linspace(100.0, 200.0, bars)[:, None])
+    assert n_agents_of(run) == 200
+    assert n_agents_of(oo.run_backtest(long, "hold-cash")) == 80
 
 
 def test_nav_quantiles_are_ordered_and_empty_for_a_run_without_positions() -> None:

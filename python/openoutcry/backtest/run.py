@@ -12,16 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import Agent, Baseline, TextAgent
-from openoutcry.agents.agent_call import call_agent
-from openoutcry.arguments import checked_text, is_bool
+from openoutcry.agents import Agent, TextAgent
+from openoutcry.arguments import checked_text
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
+from openoutcry.backtest.execution import executed
 from openoutcry.backtest.fill_columns import fill_columns
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
-from openoutcry.backtest.weights import weight_table
 from openoutcry.data.columns import all_frozen, frozen, periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, weights_window
@@ -78,53 +77,10 @@ def run_backtest(
     maker = decision_maker_of(agent_or_weights, seed, lookback)
     settings = settings_of(dataset, window, (costs, limits), seed, maker.lookback, fill_key)
     name = checked_text("name", name or maker.name)
-    done = _executed(dataset, maker.input_over(dataset, settings["window"]), settings, name, capture)
+    finished = executed(dataset, maker.input_over(dataset, settings["window"]), settings, name, capture)
+    done = Run(dataset, finished.core, settings, name, finished.record, finished.faults)
     done._strategy, done._candidate, done._is_table = definition_of(maker.agent), maker.candidate, is_table
     return done
-
-
-def _executed(dataset: Dataset, agent: Any, settings: native.Settings, name: str, capture: bool | LineSink) -> Run:
-    writer = capture if isinstance(capture, LineSink) else None
-    if not is_bool(capture) and writer is None:
-        raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
-    if not is_bool(capture) or capture:
-        return _captured(dataset, agent, settings, name, writer)
-    if isinstance(agent, Baseline):
-        core = native.run_agent(dataset._core, agent._core, settings)
-    elif isinstance(agent, TextAgent):
-        # Only a record holds the faults of a text agent.
-        captured = _captured(dataset, agent, settings, name, None)
-        return Run(dataset, captured._core, settings, name, faults=captured.faults)
-    elif callable(agent):
-        run, start = native.run_callable, settings["window"][0]
-        core = call_agent(dataset, start, agent, lambda decide: run(dataset._core, decide, settings))
-    else:
-        core = native.run_weights(dataset._core, weight_table(dataset, agent), settings)
-    return Run(dataset, core, settings, name)
-
-
-def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: LineSink | None) -> Run:
-    market, commitment = dataset._known()
-    harness = agent.harness if isinstance(agent, TextAgent) else None
-    names: native.Names = {"market": market, "agent_id": name, "commitment": commitment, "harness": harness}
-    if isinstance(agent, TextAgent) or (callable(agent) and not isinstance(agent, Baseline)):
-        write_line, start = None if writer is None else writer.write_line, settings["window"][0]
-        core, record = call_agent(
-            dataset,
-            start,
-            agent,
-            lambda decide: native.capture_callable(dataset._core, decide, settings, names, write_line),
-        )
-        if writer is not None:
-            writer.finish_run(record)
-        return Run(dataset, core, settings, name, RunRecord(record))
-    if isinstance(agent, Baseline):
-        core, record = native.capture_agent(dataset._core, agent._core, settings, names)
-    else:
-        core, record = native.capture_weights(dataset._core, weight_table(dataset, agent), settings, names)
-    if writer is not None:
-        writer.add(RunRecord(record))
-    return Run(dataset, core, settings, name, RunRecord(record))
 
 
 class Run:

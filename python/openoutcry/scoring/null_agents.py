@@ -32,7 +32,7 @@ _POOL = 4096
 
 
 def n_agents_of(run: Run) -> int:
-    """Return the number of random agents that a run is compared with: the longer it is, the fewer."""
+    """Return the number of random agents of a run, which falls with its length."""
     return min(max(_MOST_BARS // len(run.nav), _LEAST_AGENTS), N_AGENTS)
 
 

@@ -19,6 +19,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 TRAILING = ("MTD", "3M", "6M", "YTD", "1Y", "3Y", "5Y", "10Y", "all")
 """Names of trailing periods; those longer than a year are annualized."""
 
+_CODES = {"day": "D", "week": "D", "month": "M", "year": "Y"}
 _MONTHS = {"3M": 3, "6M": 6, "1Y": 12, "3Y": 36, "5Y": 60, "10Y": 120}
 
 
@@ -55,26 +56,39 @@ def period_returns(dates: Sequence[str], nav: Floats, unit: str) -> dict[str, fl
         nav: Shape `(n_bars,)`, float64.
         unit: One of `UNITS`. A week starts on Monday, which is its label.
     """
-    labels = _labels(dates, unit)
-    last = np.flatnonzero(np.append(labels[1:] != labels[:-1], True))
+    periods = _periods(dates, unit)
+    last = np.flatnonzero(np.append(periods[1:] != periods[:-1], True))
     before = nav[np.concatenate([[0], last[:-1]])]
     # The first bar opens the account: a period with only that bar has no return.
     kept = (before > 0.0) & (last > 0)
     growth = nav[last[kept]] / before[kept] - 1.0
-    return dict(zip(labels[last[kept]].tolist(), growth.tolist(), strict=True))
+    return dict(zip(_labels(periods[last[kept]], unit), growth.tolist(), strict=True))
 
 
-def _labels(dates: Sequence[str], unit: str) -> npt.NDArray[np.str_]:
-    days = np.array([date[:10] for date in dates], dtype="datetime64[D]")
+def _days(dates: Sequence[str]) -> npt.NDArray[np.datetime64]:
+    return np.array(dates, dtype=np.str_).astype("U10").astype("datetime64[D]")
+
+
+def _periods(dates: Sequence[str], unit: str) -> npt.NDArray[np.int64]:
+    """Return the number of the period of each date, since 1970.
+
+    The number of a week is the day of its Monday.
+    """
+    days = _days(dates)
     if unit == "week":
         # 1970-01-01 is a Thursday.
         since = days.astype(np.int64)
-        return np.datetime_as_string((since - (since + 3) % 7).astype("datetime64[D]"))
+        return since - (since + 3) % 7
     if unit == "quarter":
-        months = days.astype("datetime64[M]").astype(np.int64)
-        return np.array([f"{1970 + month // 12}-Q{month % 12 // 3 + 1}" for month in months.tolist()])
-    code = {"day": "D", "month": "M", "year": "Y"}[unit]
-    return np.datetime_as_string(days.astype(f"datetime64[{code}]"))
+        return days.astype("datetime64[M]").astype(np.int64) // 3
+    return days.astype(f"datetime64[{_CODES[unit]}]").astype(np.int64)
+
+
+def _labels(periods: npt.NDArray[np.int64], unit: str) -> list[str]:
+    if unit == "quarter":
+        return [f"{1970 + quarter // 4}-Q{quarter % 4 + 1}" for quarter in periods.tolist()]
+    texts: list[str] = np.datetime_as_string(periods.astype(f"datetime64[{_CODES[unit]}]")).tolist()
+    return texts
 
 
 def summarize_periods(dates: Sequence[str], nav: Floats) -> list[PeriodSummary]:
@@ -106,7 +120,7 @@ def trailing(dates: Sequence[str], nav: Floats, periods_per_year: float | None) 
     A period starts at the last bar on or before its first day. `3Y`, `5Y`, `10Y` and `all` are annual if they have more
     bars than a year, as `cagr` is. A period longer than the run is undefined.
     """
-    days = np.array([date[:10] for date in dates], dtype="datetime64[D]")
+    days = _days(dates)
     end = days[-1]
     found: dict[str, float | str] = {}
     for name in TRAILING:

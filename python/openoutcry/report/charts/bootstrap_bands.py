@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from openoutcry.report.charts import downsampling
-from openoutcry.report.charts.scales import date_scale, value_scale
+from openoutcry.report.charts.scales import scale_of_dates, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path
 from openoutcry.report.text_format import number
 from openoutcry.report.views.analysis_view import BandsView
@@ -20,7 +20,7 @@ def bands_chart(
     """Draw the bands between pairs of quantiles, the median, and the NAV as run."""
     levels = sorted(bands.nav)
     values = value_scale([nav, *bands.nav.values()], "auto", include=[1.0])
-    scale = date_scale([downsampling.seconds(dates)])
+    scale = scale_of_dates([dates])
     ends = ", ".join(f"{level * 100:g}% {number(float(bands.nav[level][-1]))}" for level in levels)
     canvas = Canvas(
         title=f"NAV of {name} and of its resampled returns",

@@ -17,9 +17,10 @@ Times = npt.NDArray[np.int64]
 
 def seconds(dates: Sequence[str]) -> Times:
     """Return ISO 8601 dates as seconds since 1970, shape `(n_bars,)`, int64."""
-    # NumPy refuses time zones. All dates of a dataset share one, so the suffix is redundant.
-    bare = [date.removesuffix("Z").removesuffix("+00:00") for date in dates]
-    return np.array(bare, dtype="datetime64[s]").astype(np.int64)
+    # NumPy refuses time zones. All dates of a dataset share one form, so the suffix is redundant.
+    texts, last = np.array(dates, dtype=np.str_), dates[-1] if dates else ""
+    bare = last.removesuffix("Z").removesuffix("+00:00")
+    return texts.astype(f"U{max(len(bare), 1)}").astype("datetime64[s]").astype(np.int64)
 
 
 def decimate(values: Floats, budget: int) -> Indices:

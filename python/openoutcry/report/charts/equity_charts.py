@@ -14,7 +14,7 @@ import numpy as np
 from openoutcry import openoutcry_py as native
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.null_fan import fan_ends, fan_paths
-from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale
+from openoutcry.report.charts.scales import DateScale, ValueScale, scale_of_dates, value_scale
 from openoutcry.report.charts.svg import (
     Canvas,
     EndLabel,
@@ -87,7 +87,7 @@ def equity_chart(
     """
     fan = fan or {}
     values = value_scale([*(line.values for line in lines), *fan.values()], scale, include=[1.0, *include])
-    dates = date_scale([downsampling.seconds(line.dates) for line in lines])
+    dates = scale_of_dates([line.dates for line in lines])
     summary = "; ".join(_journey(line) for line in reversed(lines))
     canvas = Canvas(
         title="Equity of " + ", ".join(line.name for line in reversed(lines)),
@@ -121,7 +121,7 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
     falls = [native.drawdowns(line.values) for line in lines]
     # Space below the maximum drawdown for its label.
     values = value_scale(falls, include=[0.0, -0.01, float(falls[-1].min()) * 1.12])
-    dates = date_scale([downsampling.seconds(line.dates) for line in lines])
+    dates = scale_of_dates([line.dates for line in lines])
     main, fall = lines[-1], falls[-1]
     worst = int(fall.argmin())
     label = f"{percent(float(fall[worst]))} on {main.dates[worst][:10]}"
@@ -161,7 +161,7 @@ def delay_chart(dates: Sequence[str], nav: Floats, delayed_nav: Floats, *, point
     gap = np.divide(delayed_nav, nav, out=np.ones_like(nav), where=alive) - 1.0
     line = Line("one bar later", dates, gap, "delayed")
     values = value_scale([gap], include=[0.0, 0.001, -0.001])
-    scale = date_scale([downsampling.seconds(dates)])
+    scale = scale_of_dates([dates])
     canvas = Canvas(
         title="One bar later, relative to the run",
         description=f"NAV of the delayed run over NAV as run, less one: {percent(float(gap[-1]))} at the end.",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from openoutcry.report.charts import downsampling
-from openoutcry.report.charts.scales import date_scale, value_scale
+from openoutcry.report.charts.scales import scale_of_dates, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path
 from openoutcry.report.text_format import percent
 from openoutcry.report.views.view_checks import Floats
@@ -31,7 +31,7 @@ def exposure_chart(dates: Sequence[str], gross: Floats, net: Floats, *, columns:
     means, at = downsampling.bucket_means(np.column_stack([gross, net]), columns)
     times = downsampling.seconds([dates[i] for i in at])
     values = value_scale([means], include=[0.0, 0.05])
-    scale = date_scale([downsampling.seconds(dates)])
+    scale = scale_of_dates([dates])
     peak = int(gross.argmax())
     canvas = Canvas(
         title="Gross and net exposure",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from openoutcry.report.charts import downsampling
-from openoutcry.report.charts.scales import ValueScale, date_scale, value_scale
+from openoutcry.report.charts.scales import ValueScale, scale_of_dates, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path
 from openoutcry.report.text_format import number, percent
 from openoutcry.report.views.view_checks import Floats
@@ -43,7 +43,7 @@ def rolling_line_chart(dates: Sequence[str], line: RollingLine, *, points: int =
     known = np.isfinite(line.values)
     drawn = line.values[known]
     values = value_scale([drawn], include=[line.baseline])
-    scale = date_scale([downsampling.seconds(dates)])
+    scale = scale_of_dates([dates])
     canvas = Canvas(
         title=line.name,
         description=range_sentence(line),

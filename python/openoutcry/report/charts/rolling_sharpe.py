@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.equity_charts import Line
-from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale
+from openoutcry.report.charts.scales import DateScale, ValueScale, scale_of_dates, value_scale
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path
 from openoutcry.report.text_format import number, percent
@@ -33,7 +33,7 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
     banded = known & np.isfinite(rolling.error)
     drawn = np.concatenate([rolling.sharpe[known], low[banded], high[banded]])
     values = value_scale([drawn], include=[0.0, 0.1, -0.1])
-    scale = date_scale([downsampling.seconds(dates)])
+    scale = scale_of_dates([dates])
     last = int(np.flatnonzero(known)[-1])
     canvas = Canvas(
         title=f"Sharpe ratio over the last {rolling.n_returns} returns",
@@ -64,7 +64,7 @@ def rolling_lines(lines: Sequence[Line], n_returns: int, *, points: int = 600, h
         height: Pixels.
     """
     values = value_scale([line.values[np.isfinite(line.values)] for line in lines], include=[0.0, 0.1, -0.1])
-    scale = date_scale([downsampling.seconds(line.dates) for line in lines])
+    scale = scale_of_dates([line.dates for line in lines])
     spans = ", ".join(
         f"{line.name} between {number(float(np.nanmin(line.values)))} and {number(float(np.nanmax(line.values)))}"
         for line in reversed(lines)

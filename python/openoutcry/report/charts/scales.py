@@ -9,11 +9,11 @@ from datetime import datetime, timezone
 
 import numpy as np
 
-from openoutcry.report.charts.downsampling import Times
+from openoutcry.report.charts.downsampling import Times, seconds
 from openoutcry.report.text_format import number, percent
 from openoutcry.report.views.run_view import Floats
 
-__all__ = ["HEIGHT", "DateScale", "Tick", "ValueScale", "date_scale", "value_scale"]
+__all__ = ["HEIGHT", "DateScale", "Tick", "ValueScale", "date_scale", "scale_of_dates", "value_scale"]
 
 HEIGHT = 1200
 """Drawing units of every value axis. Paths use integer units, stretched to the size of the page."""
@@ -136,8 +136,21 @@ def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequen
 
 def date_scale(times: Sequence[Times]) -> DateScale:
     """Fit an axis around all `times`; its unit is a day if all times are dates."""
-    start, end = min(int(t[0]) for t in times), max(int(t[-1]) for t in times)
     daily = all(bool((t % _DAY == 0).all()) for t in times)
+    return _scale([int(time) for t in times for time in (t[0], t[-1])], daily)
+
+
+def scale_of_dates(dates: Sequence[Sequence[str]]) -> DateScale:
+    """Fit an axis around series of ascending ISO 8601 dates.
+
+    Only the first and the last date of a series are converted.
+    """
+    daily = all(len(each[0]) == len("2026-01-02") or all("T00:00:00" in date for date in each) for each in dates)
+    return _scale([int(time) for each in dates for time in seconds([each[0], each[-1]])], daily)
+
+
+def _scale(ends: Sequence[int], daily: bool) -> DateScale:
+    start, end = min(ends), max(ends)
     return DateScale(start, max(end, start + 1), max((end - start) // _DAY, 1) if daily else 5000)
 
 

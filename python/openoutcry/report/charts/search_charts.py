@@ -8,7 +8,7 @@ from itertools import pairwise
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.charts.plot_frame import Axis, axis_of, count_axis, plot
-from openoutcry.report.charts.scales import DateScale, date_scale
+from openoutcry.report.charts.scales import DateScale, scale_of_dates
 from openoutcry.report.charts.svg import place
 from openoutcry.report.text_format import escape, number
 from openoutcry.report.views.search_view import FoldRow, HoldoutSpan, MapPoint, ParameterMap, TrialPoint
@@ -140,7 +140,7 @@ def fold_chart(folds: Sequence[FoldRow], holdout: HoldoutSpan | None, names: Seq
     """
     spans = [day for fold in folds for day in (*fold.train, *fold.test)]
     spans += [] if holdout is None else [holdout.first, holdout.last]
-    scale = date_scale([downsampling.seconds(sorted(spans))])
+    scale = scale_of_dates([sorted(spans)])
     rows = [_fold(fold, place_, scale) for place_, fold in enumerate(folds)]
     if holdout is not None:
         top = len(folds) * _ROW

@@ -61,7 +61,8 @@ def sharpe_verdict(run: RunView | BoardRow) -> str:
 
 def journey(run: RunView, benchmark: RunView | None) -> str:
     """Return a sentence on the final NAV and maximum drawdown of a run."""
-    years = (downsampling.seconds(run.dates)[-1] - downsampling.seconds(run.dates)[0]) / (365.25 * 86_400)
+    first, last = downsampling.seconds([run.dates[0], run.dates[-1]])
+    years = (last - first) / (365.25 * 86_400)
     end, deepest = float(run.nav[-1]), float(native.drawdowns(run.nav).min())
     span = f"{number(years, 1)} years" if years >= 1.0 else f"{counted(len(run.dates), 'bar')}"
     text = f"In {span}, a NAV of 1.00 became {number(end)}"

@@ -125,7 +125,9 @@ impl Book {
         Ok(())
     }
 
-    /// Returns gross and net exposure: the sums of the absolute and the signed weights, in the lanes of the contract.
+    /// Returns gross and net exposure.
+    ///
+    /// They are the sums of the absolute and of the signed weights, in the lanes of the contract.
     #[must_use]
     pub fn exposure(&self) -> (f64, f64) {
         let (mut gross, mut net) = ([0.0; LANES], [0.0; LANES]);

@@ -187,7 +187,9 @@ impl Run {
         Self { totals: OnceLock::from(totals), ..self }
     }
 
-    /// Returns the totals of the run; they are recomputed if the run was made together with others.
+    /// Returns the totals of the run.
+    ///
+    /// They are recomputed if the run was made together with others.
     ///
     /// # Errors
     ///

@@ -74,7 +74,9 @@ pub(crate) struct Central {
     variance: f64,
     third: f64,
     fourth: f64,
-    /// Whether the values differ. The computed variance of equal values need not be exactly zero.
+    /// Whether the values differ.
+    ///
+    /// The computed variance of equal values need not be exactly zero.
     varies: bool,
 }
 
@@ -98,7 +100,9 @@ impl Central {
         Ok(Self { varies: varies(values), ..Self::of_sums(values.len(), mean, [second, third, fourth]) })
     }
 
-    /// Returns the moments of at least two values from their mean and the sums of powers of the distances from it.
+    /// Returns the moments of at least two values.
+    ///
+    /// The sums are of powers of the distances from the mean.
     pub(crate) fn of_sums(n: usize, mean: f64, [second, third, fourth]: [f64; 3]) -> Self {
         let count = n as f64;
         let (variance, third, fourth) = (second / count, third / count, fourth / count);

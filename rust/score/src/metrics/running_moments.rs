@@ -2,7 +2,7 @@ use std::iter::FusedIterator;
 
 use crate::metrics::moments::Central;
 
-/// Count, mean and sums of the second to fourth powers of the distances from the mean.
+/// Count, mean, and sums of powers of the distances from the mean.
 ///
 /// Values are added, and two series are merged, without a difference of large sums: no digits are lost.
 ///
@@ -43,8 +43,9 @@ impl Running {
     }
 }
 
-/// The moments of every window of `n_window` values, oldest first; each window costs the same for any length.
+/// The moments of every window of `n_window` values, oldest first.
 ///
+/// The time of a window does not depend on its length.
 /// Blocks of `n_window` values divide the series, so a window is the end of one block and the start of the next.
 /// The moments of all ends of a block are computed when its first window is due; the start grows with each window.
 #[derive(Debug)]
@@ -59,7 +60,9 @@ pub(crate) struct WindowMoments<'a> {
 }
 
 impl<'a> WindowMoments<'a> {
-    /// Returns the moments of the windows of finite values; there are none if the window is longer.
+    /// Returns the moments of the windows of finite values.
+    ///
+    /// There are none if the window is longer than the values.
     ///
     /// # Panics
     ///

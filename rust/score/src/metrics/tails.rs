@@ -83,7 +83,9 @@ fn percentile_in(values: &mut [f64], fraction: f64) -> f64 {
     *low + (above - *low) * (place - below)
 }
 
-/// Returns the mean of the lowest values, added in ascending order, and reorders the values.
+/// Returns the mean of the lowest values, and reorders the values.
+///
+/// It adds in ascending order.
 fn cvar_in(values: &mut [f64], tail: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place between 0 and len - 1")]
     let last = ((values.len() - 1) as f64 * tail) as usize;

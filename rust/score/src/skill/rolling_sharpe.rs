@@ -4,7 +4,7 @@ use crate::metrics::ratios::annual_sharpe;
 use crate::metrics::running_moments::WindowMoments;
 use crate::metrics::sharpe_error::standard_error;
 
-/// Returns the annual Sharpe ratio of every window of `n_window` returns, each with its standard error.
+/// Returns the annual Sharpe ratio and its error in every window.
 ///
 /// Oldest first, one pair per window, starting with returns `k` to `k + n_window - 1`. Each number may be undefined
 /// separately. The time is linear in the returns for any window; numbers agree with those of each window alone to 1e-9.
