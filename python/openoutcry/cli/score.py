@@ -27,7 +27,6 @@ from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.readers.return_file import is_return_file
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.board_notices import edition_notices, gate_notices
 from openoutcry.scoring.scorer import score as score_agents
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
@@ -268,7 +267,7 @@ def _as_json(result: _Result) -> str:
     # `board.text` is the scorer's JSON, unchanged.
     extra = f'"tables":{json.dumps(result.tables)},"notes":{json.dumps(result.entries.notes)}'
     extra += f',"scorer_edition":{result.board.edition}'
-    extra += f',"caveats":{json.dumps([*result.board.caveats, *_of_edition(evaluation)])}'
+    extra += f',"caveats":{json.dumps(result.board.caveats)}'
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'
 
 
@@ -298,7 +297,7 @@ def _show(result: _Result, files: Sequence[str]) -> None:
         console.print(board.power["sentence"], highlight=False)
     for note in result.entries.notes:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
-    for caveat in (*board.caveats, *_of_edition(result.evaluation), *gate_notices(board)):
+    for caveat in board.caveats:
         console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
     console.print(_benchmarks(board), style="dim", highlight=False)
     if result.evaluation is None:
@@ -309,23 +308,12 @@ def _show(result: _Result, files: Sequence[str]) -> None:
         console.print(line, highlight=False)
 
 
-def _of_edition(evaluation: Evaluation | None) -> list[str]:
-    """Return the caveats of the edition of a stated suite."""
-    if evaluation is None or evaluation.suite.edition == IMPLIED:
-        return []
-    return edition_notices(evaluation.suite)
-
-
 def _benchmarks(board: Board) -> str:
     """Return a sentence with the benchmarks that decide, and those that are absent."""
     absent = [name for name, found in board.tests.items() if found is None and "no_passive" in _all_reasons(board)]
     decide = ", ".join(name for name in board.tests if name not in absent)
     line = f"scorer edition {board.edition}: {decide} decide"
-    if absent:
-        line += f"; {', '.join(absent)} unknown, hint: `--equal-weight COLUMN --passive COLUMN`"
-    if board.edition == 1:
-        line += "; rebalanced portfolios do not: a suite names four `benchmarks` for edition 2"
-    return line
+    return f"{line}; {', '.join(absent)} unknown, hint: `--equal-weight COLUMN --passive COLUMN`" if absent else line
 
 
 def _all_reasons(board: Board) -> set[str]:
