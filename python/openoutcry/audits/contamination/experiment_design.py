@@ -91,7 +91,7 @@ def spread_windows(market: Dataset, n_windows: int, n_bars: int, lookback: int =
     if n_windows * (n_bars - 1) + 1 > room:
         required = f"the market must contain {counted(n_windows, 'window')} of {n_bars} bars"
         required += f", and {counted(first, 'bar')} before them"
-        raise refusal("window_invalid", f"{required}; received {counted(market.n_bars, 'bar')}")
+        raise refusal("window_invalid", f"{required}; received {market.n_bars} bars")
     starts = np.rint(np.linspace(first, market.n_bars - n_bars, n_windows)).astype(int).tolist()
     return [(start, start + n_bars) for start in starts]
 
