@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_clean_agent_exits_with_0_and_reports_the_detectable_effect() -> None:
     result = run("--agent", "momentum", *SMALL[:-1], "7")
     assert result.exit_code == 0, result.output
-    assert "momentum on ecb-fx, 1 windows, 63 bars" in result.output
+    assert "momentum on ecb-fx, 1 window, 63 bars" in result.output
     assert "seed 7" in result.output
     assert "no contamination of momentum found" in result.output
     assert "is detected with a probability of 80 %" in " ".join(result.output.split())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import dates_of
+from builders import count, dates_of
 from command_line import typed
 from numpy.typing import NDArray
 
@@ -29,6 +30,32 @@ def market(moves: Array, **extra: object) -> oo.Dataset:
     return oo.Dataset.from_arrays(dates_of(len(close)), symbols, close, name="made", **extra)
 
 
+def factor_moves(n_bars: int, n_symbols: int, common: float, seed: int) -> Array:
+    """Return independent returns with a share of the variance in a common factor."""
+    own, shared = noise(n_bars, n_symbols, seed), noise(n_bars, 1, seed + 10_000)
+    moves: Array = np.sqrt(common) * shared + np.sqrt(1.0 - common) * own
+    return moves
+
+
+def storms(n_bars: int, seed: int) -> Array:
+    """Return a volatility that changes slowly and multiplies heavy tails."""
+    random = np.random.default_rng([seed, 3])
+    log = np.zeros(n_bars)
+    for bar, shock in enumerate(0.15 * random.standard_normal(n_bars - 1), 1):
+        log[bar] = 0.97 * log[bar - 1] + shock
+    scale: Array = (np.exp(log) / np.sqrt(random.chisquare(4.0, n_bars) / 4.0))[:, None]
+    return scale
+
+
+def basket_marks(moves: Array, n_bars: int, late: int, noisy: float, seed: int) -> Array:
+    """Return the mean returns, averaged over bars, late, and with noise."""
+    mark = np.convolve(moves.mean(axis=1), np.ones(n_bars) / n_bars)[: len(moves)]
+    mark = np.concatenate([np.zeros(late), mark[: len(moves) - late]])
+    random = np.random.default_rng([seed, 9])
+    marked: Array = mark + noisy * mark.std() * random.standard_normal(len(moves))
+    return marked
+
+
 @pytest.mark.parametrize("lag", [1, 2, 5])
 def test_a_lagged_copy_is_named_with_its_original_and_lag(lag: int) -> None:
     moves = noise()
@@ -38,6 +65,52 @@ def test_a_lagged_copy_is_named_with_its_original_and_lag(lag: int) -> None:
     assert found.correlation > 0.97
     (warning,) = lag_warnings(market(moves))
     assert warning.startswith(f"the returns of S2 follow those of S0 by {lag} bar")
+
+
+@pytest.mark.parametrize(("n_bars", "late", "noisy"), [(1, 1, 0.0), (1, 1, 1.5), (5, 1, 0.5), (5, 0, 2.0)])
+def test_a_mark_of_a_lagged_basket_is_named_where_no_symbol_of_it_predicts_much(
+    n_bars: int, late: int, noisy: float
+) -> None:
+    moves = noise(1_008, 20, seed=n_bars)
+    moves[:, -1] = basket_marks(moves[:, :-1], n_bars, late, noisy, seed=n_bars)
+    (found,) = lagged_symbols(market(moves))
+    assert found.follower == "S19"
+    if noisy != 0.5:
+        assert (found.leader, found.lag) == ("", 5)
+        (warning,) = lag_warnings(market(moves))
+        assert warning.startswith("the returns of S19 follow a basket of the other symbols by 1 to 5 bars")
+
+
+@pytest.mark.parametrize("is_calm", [True, False], ids=["normal", "clustered"])
+@pytest.mark.parametrize("common", [0.0, 0.5, 0.9])
+def test_a_market_without_memory_has_no_basket_and_hardly_a_pair(common: float, is_calm: bool) -> None:
+    n_draws, n_named, n_baskets, n_markets = count(100, 2), 0, 0, 0
+    for n_bars, n_symbols in ((252, 50), (504, 5), (1_008, 20), (1_008, 50)):
+        for seed in range(n_draws):
+            moves = factor_moves(n_bars, n_symbols, common, seed)
+            found = lagged_symbols(market(moves if is_calm else moves * storms(n_bars, seed)))
+            n_markets += 1
+            n_named += found != []
+            n_baskets += any(not each.leader for each in found)
+    print(f"without memory, {common} common: {n_named} of {n_markets} named, {n_baskets} for a basket")
+    assert n_baskets == 0
+    # Few large returns decide a correlation if all symbols have them on the same bars.
+    assert n_named <= (0 if is_calm else 1 + 0.02 * n_markets)
+
+
+@pytest.mark.parametrize("common", [0.0, 0.5, 0.9])
+def test_marks_of_a_lagged_or_averaged_basket_are_named_alone(common: float) -> None:
+    n_draws, n_named, n_others, n_markets = count(20, 1), 0, 0, 0
+    shapes = ((1, 1, 0.0), (1, 1, 1.0), (3, 0, 0.0), (5, 0, 0.0), (5, 1, 0.0), (5, 1, 0.5), (5, 0, 1.0))
+    for n_symbols, (n_bars, late, noisy), seed in product((5, 10, 20), shapes, range(n_draws)):
+        moves = factor_moves(1_008, n_symbols, common, seed)
+        moves[:, -1] = basket_marks(moves[:, :-1], n_bars, late, noisy, seed)
+        followers = {found.follower for found in lagged_symbols(market(moves))}
+        n_markets += 1
+        n_named += f"S{n_symbols - 1}" in followers
+        n_others += bool(followers - {f"S{n_symbols - 1}"})
+    print(f"baskets, {common} common: {n_named} of {n_markets} named, another symbol in {n_others}")
+    assert (n_named, n_others) == (n_markets, 0)
 
 
 def test_a_copy_six_bars_late_is_beyond_the_search() -> None:
@@ -134,4 +207,4 @@ def test_the_data_check_and_the_board_name_both_symbols(tmp_path: Path) -> None:
     assert warning in typed("data", "check", "prices.csv", cwd=tmp_path).stdout
     record = oo.run_backtest(dataset, "equal-weight", (20, 400), capture=True).record
     config = {"draws": {"replicates": 9}}
-    assert oo.score([record], dataset=dataset, config=config).caveats == (f"made: {warning}",)
+    assert oo.score([record], dataset=dataset, config=config).caveats[0] == f"made: {warning}"

@@ -85,7 +85,11 @@ def test_score_writes_the_tables_with_the_words_of_report(tmp_path: Path) -> Non
         == done.stdout.split()[-len(["tables:", "1", "files", "in", "x"]) :]
     )
     ranking = rows_of(tmp_path / "tables" / "scores_ranking.csv")
-    board = json.loads(typed(*words, "--json", "--tables", tmp_path / "again").stdout)["board"]
+    printed = json.loads(typed(*words, "--json", "--tables", tmp_path / "again").stdout)
+    board = printed["board"]
+    assert sorted(map(Path, printed["tables"])) == [tmp_path / "again" / path.name for path in found]
+    assert list(printed["inputs"]) == [str(tmp_path / "returns.csv")]
+    assert json.loads(typed(*words, "--json").stdout)["tables"] == []
     assert [row["agent"] for row in ranking] == [score["agent_id"] for score in board["scores"]]
     assert [float(row["z"]) for row in ranking] == [score["z"] for score in board["scores"]]
     refused = typed(*words, "--format", "parquet")
@@ -111,3 +115,20 @@ def test_the_tables_of_a_research_page_are_those_of_its_session(tmp_path: Path) 
     assert {path.stem for path in (tmp_path / "tables").iterdir()} == SESSION
     assert rows_of(tmp_path / "tables" / "research_shortlist.csv")[0]["strategy"] == "trend"
     assert len(MARKET.symbols) == 2
+
+
+def test_research_run_writes_the_tables_of_its_page(tmp_path: Path) -> None:
+    market = market_file(tmp_path / "market.csv")
+    words = ["research", "run", "--provider", "random", "--data", market, "--no-ledger", "--max-trials", "1"]
+    words += ["--folds", "2", "--holdout-bars", "0", "--out", tmp_path / "out"]
+    refused = typed(*words, "--format", "parquet")
+    assert (refused.returncode, (tmp_path / "out").exists()) == (2, False)
+    done = typed(*words, "--tables", tmp_path / "tables", "--json")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert {Path(path).stem for path in printed["tables"]} == SESSION
+    again = typed("research", "report", printed["journal"], "--out", tmp_path / "page.html", "--tables", tmp_path / "b")
+    assert again.returncode == 0, again.stderr
+    for path in printed["tables"]:
+        assert Path(path).read_bytes() == (tmp_path / "b" / Path(path).name).read_bytes()
+    assert f"tables: {len(SESSION)} files in {tmp_path / 'b'}" in again.stdout

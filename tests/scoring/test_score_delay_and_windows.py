@@ -11,7 +11,6 @@ from builders import Array, count
 
 import openoutcry as oo
 from openoutcry.audits.score_attacks.attack_markets import Stage, stage
-from openoutcry.scoring.board_notices import gate_notices
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.verdict import Board, Score
 
@@ -85,7 +84,7 @@ def test_an_honest_daily_reversal_has_a_warning_at_most(seed: int) -> None:
     assert found.is_eligible
     assert found.reasons == ("delay_sensitive",)
     assert found.gate("delay").passed
-    assert any("stale prices" in notice for notice in gate_notices(board))
+    assert any("stale prices" in caveat for caveat in board.caveats)
 
 
 @pytest.mark.parametrize("seed", range(count(20, 2)))
@@ -210,11 +209,14 @@ def test_the_board_says_how_windows_are_judged_and_what_it_means_for_convex_styl
     def board(**config: Any) -> Board:
         return oo.score({"agent": days}, periods_per_year=252, windows=windows, benchmark=held, config=FEW | config)
 
-    (pooled,) = gate_notices(board(**POOLED))
+    (pooled,) = board(**POOLED).caveats
     assert pooled.startswith("the windows are judged together (`windows: pooled`)")
-    (each,) = gate_notices(board())
+    (each,) = board().caveats
     assert "a convex style, which loses a little in most windows, cannot be eligible" in each
-    assert gate_notices(board(edition=1)) == []
+    assert each.endswith("a suite with the gate `windows: pooled` judges it on all days together")
+    first, *others = board(edition=1).caveats
+    assert first.startswith("the board has scorer edition 1, in which equal-weight, passive-mix do not decide")
+    assert others == [each]
 
 
 def test_a_suite_states_how_windows_are_judged() -> None:

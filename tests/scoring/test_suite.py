@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli.commands import app
+from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.scoring.board_notices import edition_notices
 from openoutcry.scoring.suite import Suite
@@ -303,11 +304,18 @@ def test_a_suite_without_benchmarks_is_a_warning_and_its_digest_is_that_of_the_f
     assert "warning: the suite has scorer edition 1, in which equal-weight, passive-mix do not decide" in done.stderr
     wanted = done.stderr.partition("hint: `")[2].partition("`")[0]
     whole = json.loads(source.read_text(encoding="utf-8")) | json.loads(f"{{{wanted}}}")
-    assert edition_notices(Suite.from_json(json.dumps(whole))) == []
+    assert edition_notices(Suite.from_json(json.dumps(whole)).scorer_edition) == []
     run = typed("suite", "run", sealed, "--keys", keys, "--agent", "momentum", "--record", tmp_path / "run.json")
     assert "notice: the suite has scorer edition 1" in run.stderr
-    scored = typed("score", tmp_path / "run.json", "--suite", sealed, "--keys", keys, "--json")
-    assert json.loads(scored.stdout)["caveats"][-1].startswith("the suite has scorer edition 1")
+    page = tmp_path / "board.html"
+    scored = typed("score", tmp_path / "run.json", "--suite", sealed, "--keys", keys, "--json", "--report", page)
+    said = "the board has scorer edition 1"
+    caveats = json.loads(scored.stdout)["caveats"]
+    assert any(caveat.startswith(said) and f"`{wanted}` in a new suite" in caveat for caveat in caveats)
+    assert said in page.read_text(encoding="utf-8")
+    evaluation = Evaluation(Suite.load(sealed), json.loads(keys.read_text(encoding="utf-8"))["keys"])
+    board = oo.score(RunRecord.load(tmp_path / "run.json"), suite=evaluation)
+    assert list(board.caveats) == caveats
 
 
 def test_a_season_on_the_command_line(tmp_path: Path) -> None:

@@ -142,6 +142,35 @@ def monthly(moves: Array, of: Sequence[Callable[[Array], Array]]) -> list[Array]
     return list(parts)
 
 
+RECOVERIES: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
+    "0.2, 1.9 below the start": lambda own, market, peak, losses: np.where(own < -1e-12, 1.9, 0.2),
+    "0.5, 1.9 below the start": lambda own, market, peak, losses: np.where(own < -1e-12, 1.9, 0.5),
+    "0.7, 1.4 below the start": lambda own, market, peak, losses: np.where(own < -1e-12, 1.4, 0.7),
+    "0.5, 1.9 if the market is below": lambda own, market, peak, losses: np.where(market < -1e-12, 1.9, 0.5),
+    "1, 1.5 if the market is below": lambda own, market, peak, losses: np.where(market < -1e-12, 1.5, 1.0),
+    "more the further below": lambda own, market, peak, losses: np.clip(0.4 - 4.0 * own, 0.2, 1.9),
+    "more at a drawdown": lambda own, market, peak, losses: np.clip(0.4 - 4.0 * (own - peak), 0.2, 1.9),
+    "doubling after losses": lambda own, market, peak, losses: np.minimum(0.2 * 2.0**losses, 1.9),
+    "less when ahead": lambda own, market, peak, losses: np.where(own > 0.05, 0.1, 1.0),
+}
+"""Exposure to equal parts by log NAV, log market and peak NAV since the start of the window, and losses in a row."""
+
+
+def recoveries(daily: Array) -> dict[str, Array]:
+    """Return the returns of styles with an exposure that depends on past results, from those of equal parts."""
+    found = {}
+    for name, exposure in RECOVERIES.items():
+        out = np.empty_like(daily)
+        for day in range(daily.shape[1]):
+            if day % YEAR == 0:
+                own, market, peak, losses = np.zeros((4, len(daily)))
+            out[:, day] = exposure(own, market, peak, losses) * daily[:, day]
+            own, market = (a + np.log1p(np.maximum(b[:, day], -0.99)) for a, b in ((own, out), (market, daily)))
+            peak, losses = np.maximum(peak, own), np.where(out[:, day] < 0.0, losses + 1.0, 0.0)
+        found[name] = out
+    return found
+
+
 def styles(moves: Array, random: np.random.Generator, fee_bps: float = 0.0) -> dict[str, Array]:
     """Return the returns of each style after the warm-up, shape `(n_fields, n_days)`."""
     n_fields, _, n = moves.shape
@@ -178,7 +207,7 @@ def styles(moves: Array, random: np.random.Generator, fee_bps: float = 0.0) -> d
     is_low = np.concatenate([np.zeros_like(risk), fall[:, :-1]], axis=1) < -0.5 * risk * np.sqrt(YEAR)
     found["stop at a drawdown"] = np.where(is_low, 0.2, 1.0) * daily
     found["double at a drawdown"] = np.where(is_low, 1.4, 0.7) * daily
-    return found
+    return found | recoveries(daily)
 
 
 def benchmarks(moves: Array, fee_bps: float = 0.0) -> tuple[Array, Array]:

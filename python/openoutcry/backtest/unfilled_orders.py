@@ -8,6 +8,7 @@ from typing import Any
 
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import fill_bars, fill_warnings
+from openoutcry.untrusted.counted_nouns import counted
 
 MOST_UNFILLED = 0.1
 """Share of unfilled orders above which a run has a caveat."""
@@ -58,6 +59,6 @@ def _reasons(events: Sequence[Mapping[str, Any]]) -> list[str]:
     for reason, count in reasons.most_common():
         symbols = Counter(str(event["symbol"]) for event in events if event["reason"] == reason)
         names = ", ".join(symbol for symbol, _ in symbols.most_common(_MOST_NAMES))
-        names += f" and {len(symbols) - _MOST_NAMES} others" if len(symbols) > _MOST_NAMES else ""
+        names += f" and {counted(len(symbols) - _MOST_NAMES, 'other')}" if len(symbols) > _MOST_NAMES else ""
         found.append(f"{_REASONS.get(reason, reason)}: {count:,} ({names})")
     return found

@@ -25,6 +25,7 @@ from openoutcry.cli.selected_agent import select_agent
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress, TimeRemainingColumn
 from openoutcry.untrusted.terminal import echo_exception, echo_json, echo_lines
 
@@ -141,7 +142,8 @@ def _write_picture(verdict: Verdict, picture: Path | None) -> None:
 def _show(verdict: Verdict, picture: Path | None) -> None:
     console, design = Console(), verdict.design
     console.width = max(console.width, 100)
-    head = f"{plain(verdict.agent)} on {plain(verdict.dataset)}, {len(verdict.returns)} windows, {verdict.n_bars} bars"
+    head = f"{plain(verdict.agent)} on {plain(verdict.dataset)}, {counted(len(verdict.returns), 'window')}"
+    head += f", {counted(verdict.n_bars, 'bar')}"
     runs = f"{design.n_repeats} named, {design.n_repeats} masked and {design.n_twins} twin runs per window"
     console.print(f"{head}; {runs}; seed {design.seed}", highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
@@ -173,8 +175,8 @@ def _notes(verdict: Verdict) -> list[str]:
     notes = []
     for arm, means in verdict.means.items():
         low, high = (basis_points(value) for value in (min(means), max(means)))
-        notes.append(f"{arm}: {low} to {high} bp per bar over {len(means)} runs of each window")
-    notes.append(f"the named arm earned more than {verdict.n_twins_below} of {verdict.design.n_twins} twins")
+        notes.append(f"{arm}: {low} to {high} bp per bar over {counted(len(means), 'run')} of each window")
+    notes.append(f"the named arm earned more than {verdict.n_twins_below} of {counted(verdict.design.n_twins, 'twin')}")
     if verdict.gross_note and not verdict.found:
         # Part of the sentence if an effect was found.
         notes.append(verdict.gross_note)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import BarColumn, Console, MofNCompleteColumn, Progress
 from openoutcry.untrusted.terminal import echo, echo_exception, echo_json
 
@@ -107,7 +108,7 @@ def _show(verdict: Verdict, every: bool) -> None:
     note = "excess: gain less the profit of the positions; the contract requires minus the costs"
     console.print(f"  · {note}", style="dim", highlight=False)
     outcome = "no bot profits" if verdict.passed else f"{len(verdict.failures)} profit, which is a bug in the engine"
-    console.print(f"{len(verdict.rows)} combinations of bot and setting: {outcome}", highlight=False)
+    console.print(f"{counted(len(verdict.rows), 'combination')} of bot and setting: {outcome}", highlight=False)
 
 
 def _cells(row: Row) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,12 @@ from openoutcry.backtest.run import Run
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.recorded_holdouts import recorded_holdouts
-from openoutcry.cli.table_options import FORMAT, TABLES, check_tables
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line, write_tables_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
-from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def report(
     _echo_notices(origin.notices)
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
-    _show(summary | _write_tables(made, tables, table_format, inputs), str(done), as_json)
+    summary["tables"] = written = _write_tables(made, tables, table_format, inputs)
+    _show(summary, written, str(done), as_json)
 
 
 def _echo_notices(notices: tuple[str, ...]) -> None:
@@ -163,14 +164,10 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
     checked_output_file(out, "--out")
 
 
-def _write_tables(made: Run, tables: Path | None, table_format: str, inputs: AnalysisInputs) -> dict[str, object]:
+def _write_tables(made: Run, tables: Path | None, table_format: str, inputs: AnalysisInputs) -> list[str]:
     from openoutcry.report.run_report import tables_of
-    from openoutcry.report.tables.file_tables import write_tables
 
-    if tables is None:
-        return {}
-    found = tables_of(made, made.record.in_sample_trials + 1, inputs)
-    return {"tables": [str(path) for path in write_tables(found, tables, table_format)]}
+    return write_tables_of(lambda: tables_of(made, made.record.in_sample_trials + 1, inputs), tables, table_format)
 
 
 def _write(
@@ -186,13 +183,13 @@ def _write(
     return {"bytes": written.n_bytes, "has_data": written.has_data}
 
 
-def _show(summary: dict[str, object], verdict: str, as_json: bool) -> None:
+def _show(summary: dict[str, object], tables: Sequence[str], verdict: str, as_json: bool) -> None:
     if as_json:
         echo_json(summary)
         return
     echo(verdict)
-    if isinstance(written := summary.get("tables"), list):
-        echo(f"tables: {counted(len(written), 'file')} in {Path(written[0]).parent}")
+    if tables:
+        echo(tables_line(tables))
     if "bytes" not in summary:
         echo(f"report: {summary['report']}")
         return

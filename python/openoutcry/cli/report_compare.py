@@ -13,7 +13,7 @@ from openoutcry.cli.compared_tracks import Sources
 from openoutcry.cli.market_options import checked_output_file, open_datasets
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
-from openoutcry.cli.table_options import FORMAT, TABLES, check_tables
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line, write_tables_of
 from openoutcry.errors import refusal
 from openoutcry.scoring.track_comparison import MOST
 from openoutcry.untrusted.counted_nouns import counted
@@ -64,6 +64,7 @@ def compare(
 ) -> None:
     """Compare runs on their common dates, with paired differences, on one page."""
     from openoutcry.report.comparison import comparison_page, verdict_of
+    from openoutcry.report.tables.comparison_tables import comparison_tables
     from openoutcry.scoring.track_comparison import compare_tracks
 
     if not 2 <= len(runs) <= MOST:
@@ -77,21 +78,14 @@ def compare(
     comparison = compare_tracks([sources.track(each) for each in runs], seed=seed)
     page = comparison_page(comparison, f"openoutcry {shlex.join(sys.argv[1:])}")
     out.write_text(page, encoding="utf-8")
-    paths = [] if tables is None else _write_tables(comparison, tables, table_format)
+    paths = write_tables_of(lambda: comparison_tables(comparison), tables, table_format)
     if as_json:
-        written = {"report": str(out), "tables": [str(path) for path in paths]}
+        written = {"report": str(out), "tables": paths}
         echo_json(comparison.to_json() | written | {"verdict": verdict_of(comparison)})
         return
     _show(comparison, verdict_of(comparison), out)
     if paths:
-        echo(f"tables: {counted(len(paths), 'file')} in {tables}")
-
-
-def _write_tables(comparison: Comparison, folder: Path, form: str) -> list[Path]:
-    from openoutcry.report.tables.comparison_tables import comparison_tables
-    from openoutcry.report.tables.file_tables import write_tables
-
-    return write_tables(comparison_tables(comparison), folder, form)
+        echo(tables_line(paths))
 
 
 def _show(comparison: Comparison, verdict: str, out: Path) -> None:

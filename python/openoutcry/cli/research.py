@@ -14,9 +14,9 @@ import typer
 from openoutcry.cli.market_options import checked_output_file, open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.research_interrupt import stopping_after_round
-from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_lines, holdout_lines, list_line
+from openoutcry.cli.research_output import LONGEST, ProgressPrinter, result_lines
 from openoutcry.cli.run_table import plain
-from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line, write_tables_of
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
@@ -45,6 +45,8 @@ RUN_EXAMPLES = """
 `openoutcry research run --provider fixed:examples/proposals.json --data ecb-fx`
 
 `openoutcry research run --provider random --data us-treasury --max-trials 40 --max-dry-rounds 40 --gates strict`
+
+`openoutcry research run --provider random --data ecb-fx --tables tables`, with every table of the report as a file
 
 `openoutcry research run --provider anthropic --model MODEL --goal "trend in currencies" --max-tokens 200000`
 
@@ -120,6 +122,8 @@ def run(
     unsafe_no_isolation: bool = UNSAFE,
     accept_implausible: bool = ACCEPT,
     training_cutoff: str | None = typer.Option(None, help="Last date of the model's training data."),
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     max_trials: int = _budget(10, "Trials: configurations with an out-of-sample result."),
     max_dry_rounds: int = _budget(3, "Consecutive rounds without improvement."),
@@ -140,6 +144,7 @@ def run(
     """Propose and validate strategies, and write a short list of candidates."""
     from openoutcry.research.proposers import build_proposer
 
+    check_tables(tables, table_format)
     split = (mode, folds, train, test, holdout_bars, embargo, horizon)
     budgets = (max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds)
     options: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
@@ -151,7 +156,8 @@ def run(
     spec = f"{provider} {model}" if model else provider
     workspace = _workspace(out, (ledger, ledger_dir), (source, spec, reading), as_json)
     load = partial(open_dataset, source, reading)
-    _run_and_print(load, lambda: _research(load, proposer, config, workspace), workspace, as_json)
+    search = partial(_research, load, proposer, config, workspace)
+    _run_and_print(load, search, workspace, as_json, (tables, table_format))
 
 
 @app.command(epilog=RESUME_EXAMPLES)
@@ -254,8 +260,8 @@ def report(
     view = view_of(*_replayed(journal, session, source, None, quiet=True))
     out.write_text(render_research(view), encoding="utf-8")
     echo(f"report: {out}")
-    if tables is not None:
-        echo(tables_line(research_tables(view), tables, table_format))
+    if paths := write_tables_of(lambda: research_tables(view), tables, table_format):
+        echo(tables_line(paths))
 
 
 @app.command(epilog=PROMPT_EXAMPLES)
@@ -360,38 +366,34 @@ def _replayed(
 
 
 def _run_and_print(
-    load: Callable[[], Dataset], run_session: Callable[[], Result], workspace: Workspace, as_json: bool
+    load: Callable[[], Dataset],
+    run_session: Callable[[], Result],
+    workspace: Workspace,
+    as_json: bool,
+    tables: tuple[Path | None, str] = (None, "csv"),
 ) -> None:
     """Run a session, write its files and print its result."""
+    from openoutcry.report.tables.research_tables import research_tables
     from openoutcry.research.session_files import write_session_files
     from openoutcry.research.session_manager import recorded_setup
     from openoutcry.research.session_records import session_of
-    from openoutcry.research.session_report import STOPPED
+    from openoutcry.research.session_report import view_of
 
     with stopping_after_round(workspace.cancelled):
         result = run_session()
-    written = write_session_files(
-        result, recorded_setup(load, session_of(workspace.journal, result.session_id)), workspace.folder
-    )
+    setup = recorded_setup(load, session_of(workspace.journal, result.session_id))
+    written = write_session_files(result, setup, workspace.folder)
+    paths = write_tables_of(lambda: research_tables(view_of(result, setup)), *tables)
     if as_json:
         summary = json.loads((workspace.folder / "shortlist.json").read_text(encoding="utf-8"))
-        echo_json({**summary, "files": [str(path) for path in written], "journal": str(workspace.journal)})
+        files = {"files": [str(path) for path in written], "tables": paths, "journal": str(workspace.journal)}
+        echo_json(summary | files)
         raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
-    console = Console()
-    before = result.n_trials - result.n_session
-    lines = [
-        STOPPED[result.stopped_reason] + HINTS.get(result.stopped_reason, ""),
-        f"trials counted: {result.n_trials:,}, including {counted(before, 'prior trial')} of the ledger",
-        list_line(result),
-    ]
-    for rank, listed in enumerate(result.shortlist, 1):
-        lines += [*candidate_lines(rank, listed, result.holdout_reuse), f"     file: {written[rank - 1]}"]
-    if result.holdout_note:
-        lines.append(f"holdout: {result.holdout_note}")
-    lines += holdout_lines(result)
-    lines += [f"journal: {workspace.journal}", f"report: {written[-1]}"]
+    lines = [*result_lines(result, written), f"journal: {workspace.journal}", f"report: {written[-1]}"]
+    lines += [tables_line(paths)] if paths else []
     if result.shortlist:
         lines.append(f"`--agent {written[0]}` runs a candidate, in every command with an agent")
+    console = Console()
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
     raise typer.Exit(int(result.stopped_reason == "proposer_failed"))

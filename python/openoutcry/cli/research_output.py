@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openoutcry.cli.run_table import plain
@@ -80,6 +81,24 @@ def _named(proposal: Mapping[str, Any] | None) -> str:
     params = proposal.get("params")
     text = " ".join(f"{name}={value}" for name, value in params.items()) if isinstance(params, Mapping) else ""
     return f"{proposal.get('strategy') or 'code'} {text}".strip()[:100]
+
+
+def result_lines(result: Result, written: Sequence[Path]) -> list[str]:
+    """Return the lines of a result with its candidates and their files."""
+    from openoutcry.research.session_report import STOPPED
+    from openoutcry.untrusted.counted_nouns import counted
+
+    before = result.n_trials - result.n_session
+    lines = [
+        STOPPED[result.stopped_reason] + HINTS.get(result.stopped_reason, ""),
+        f"trials counted: {result.n_trials:,}, including {counted(before, 'prior trial')} of the ledger",
+        list_line(result),
+    ]
+    for rank, listed in enumerate(result.shortlist, 1):
+        lines += [*candidate_lines(rank, listed, result.holdout_reuse), f"     file: {written[rank - 1]}"]
+    if result.holdout_note:
+        lines.append(f"holdout: {result.holdout_note}")
+    return [*lines, *holdout_lines(result)]
 
 
 def list_line(result: Result) -> str:

@@ -22,12 +22,11 @@ from openoutcry.cli.recorded_holdouts import recorded_holdouts
 from openoutcry.cli.returns_csv import SideColumns, digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
-from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line
+from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line, write_tables_of
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.readers.return_file import is_return_file
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.board_notices import edition_notices, gate_notices
 from openoutcry.scoring.scorer import score as score_agents
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
@@ -125,11 +124,13 @@ def score(
         holdouts = recorded_holdouts(entries.records, [window.dataset for window in evaluation.windows])
         result = _Result(board, evaluation, replace(entries, notes=(*entries.notes, *holdouts)))
     _check_originals(result.board, original or ())
-    written = _write_files(result, report, tables, table_format)
+    if report is not None:
+        _write(result, report)
+    written = _write_tables(result, tables, table_format)
     if as_json:
-        echo_json(_as_json(result))
+        echo_json(_as_json(result, written))
     else:
-        _show(result, written)
+        _show(result, report, written)
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class _Result:
     board: Board
     evaluation: Evaluation | None = None
     entries: Entries = field(default_factory=lambda: Entries((), ()))
-    tables: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
     periods_origin: str = ""
 
 
@@ -155,7 +156,7 @@ def _of_returns(
     board = score_agents(**series, periods_per_year=periods, **settings)
     digests = {str(path): digest_of(path) for path in files}
     origin = "from the dates" if periods is None else "as stated"
-    return _Result(board, entries=Entries((), tuple(notes)), tables=digests, periods_origin=origin)
+    return _Result(board, entries=Entries((), tuple(notes)), inputs=digests, periods_origin=origin)
 
 
 def _checked_options(reading: Reading) -> ReadOptions:
@@ -191,19 +192,11 @@ def _check_outputs(report: Path | None, tables: Path | None, table_format: str) 
     check_tables(tables, table_format)
 
 
-def _write_files(result: _Result, report: Path | None, tables: Path | None, table_format: str) -> list[str]:
-    """Write the page and the tables of a board, and return a line for each."""
+def _write_tables(result: _Result, tables: Path | None, table_format: str) -> list[str]:
     from openoutcry.report.score_report import view_of
     from openoutcry.report.tables.score_tables import score_tables
 
-    lines = []
-    if report is not None:
-        _write(result, report)
-        lines.append(f"report: {report}")
-    if tables is not None:
-        found = score_tables(view_of(result.board, result.evaluation))
-        lines.append(tables_line(found, tables, table_format))
-    return lines
+    return write_tables_of(lambda: score_tables(view_of(result.board, result.evaluation)), tables, table_format)
 
 
 def _write(result: _Result, report: Path) -> None:
@@ -215,7 +208,7 @@ def _write(result: _Result, report: Path) -> None:
         suite=result.evaluation,
         command=shlex.join(["openoutcry", *sys.argv[1:]]),
         records=result.entries.records,
-        tables=result.tables,
+        tables=result.inputs,
         notices=result.entries.notes,
     )
 
@@ -260,19 +253,21 @@ def _attack(as_json: bool) -> int:
     return int(not all(row.held for row in rows))
 
 
-def _as_json(result: _Result) -> str:
+def _as_json(result: _Result, tables: Sequence[str]) -> str:
     evaluation, suite = result.evaluation, None
     if evaluation is not None:
         protocol = evaluation.suite
         suite = {"name": protocol.name, "edition": protocol.edition, "digest": protocol.digest}
     # `board.text` is the scorer's JSON, unchanged.
-    extra = f'"tables":{json.dumps(result.tables)},"notes":{json.dumps(result.entries.notes)}'
+    extra = (
+        f'"inputs":{json.dumps(result.inputs)},"tables":{json.dumps(tables)},"notes":{json.dumps(result.entries.notes)}'
+    )
     extra += f',"scorer_edition":{result.board.edition}'
-    extra += f',"caveats":{json.dumps([*result.board.caveats, *_of_edition(evaluation)])}'
+    extra += f',"caveats":{json.dumps(result.board.caveats)}'
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'
 
 
-def _show(result: _Result, files: Sequence[str]) -> None:
+def _show(result: _Result, report: Path | None, tables: Sequence[str]) -> None:
     board = result.board
     console = Console()
     console.width = max(console.width, 100)
@@ -298,22 +293,17 @@ def _show(result: _Result, files: Sequence[str]) -> None:
         console.print(board.power["sentence"], highlight=False)
     for note in result.entries.notes:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
-    for caveat in (*board.caveats, *_of_edition(result.evaluation), *gate_notices(board)):
+    for caveat in board.caveats:
         console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
     console.print(_benchmarks(board), style="dim", highlight=False)
     if result.evaluation is None:
-        _show_tables(console, result)
+        _show_inputs(console, result)
     else:
         _show_protocol(console, result.evaluation.suite, board)
-    for line in files:
-        console.print(line, highlight=False)
-
-
-def _of_edition(evaluation: Evaluation | None) -> list[str]:
-    """Return the caveats of the edition of a stated suite."""
-    if evaluation is None or evaluation.suite.edition == IMPLIED:
-        return []
-    return edition_notices(evaluation.suite)
+    if report is not None:
+        console.print(f"report: {report}", highlight=False)
+    if tables:
+        console.print(tables_line(tables), highlight=False)
 
 
 def _benchmarks(board: Board) -> str:
@@ -321,11 +311,7 @@ def _benchmarks(board: Board) -> str:
     absent = [name for name, found in board.tests.items() if found is None and "no_passive" in _all_reasons(board)]
     decide = ", ".join(name for name in board.tests if name not in absent)
     line = f"scorer edition {board.edition}: {decide} decide"
-    if absent:
-        line += f"; {', '.join(absent)} unknown, hint: `--equal-weight COLUMN --passive COLUMN`"
-    if board.edition == 1:
-        line += "; rebalanced portfolios do not: a suite names four `benchmarks` for edition 2"
-    return line
+    return f"{line}; {', '.join(absent)} unknown, hint: `--equal-weight COLUMN --passive COLUMN`" if absent else line
 
 
 def _all_reasons(board: Board) -> set[str]:
@@ -347,8 +333,8 @@ def _reasons(each: Score) -> list[str]:
     return [named if slug == "undefined" and undefined else text for slug, text in pairs]
 
 
-def _show_tables(console: Console, result: _Result) -> None:
-    for path, digest in result.tables.items():
+def _show_inputs(console: Console, result: _Result) -> None:
+    for path, digest in result.inputs.items():
         console.print(f"{plain(path)}, SHA-256 {digest}", style="dim", highlight=False)
     periods = f"{result.board.scores[0].periods_per_year:g} returns per year, {result.periods_origin}"
     console.print(periods, style="dim", highlight=False)

@@ -135,7 +135,7 @@ def seal(
         checked_output_file(path, "the file")
         if path.exists():
             raise refusal("argument_invalid", f"a new file is required; received '{path}', which exists")
-    for notice in edition_notices(suite):
+    for notice in edition_notices(suite.scorer_edition):
         echo(f"warning: {plain(notice, 400)}", err=True)
     done, drawn = suite.seal()
     # Readable by its owner only, from the first byte.
@@ -183,7 +183,7 @@ def run(
         task = bar.add_task("", total=evaluation.n_runs)
         chosen = select_agent(agent, seed, values.options(context, show))
         launched = chosen.baseline or chosen.launcher()
-        for notice in (*edition_notices(evaluation.suite), *_notices(chosen, evaluation)):
+        for notice in (*edition_notices(evaluation.suite.scorer_edition), *_notices(chosen, evaluation)):
             show(f"notice: {notice}")
         show_fault = show_first_faults(show)
         with _warn_of_seen_windows(evaluation) if chosen.is_own else nullcontext():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 if TYPE_CHECKING:
     from openoutcry.report.views.table_view import Table
@@ -31,8 +32,13 @@ def check_tables(tables: Path | None, table_format: str) -> None:
         check_folder(tables, table_format)
 
 
-def tables_line(tables: Mapping[str, Table], folder: Path, table_format: str) -> str:
-    """Write tables to a folder, and return a line that says so."""
+def write_tables_of(page: Callable[[], Mapping[str, Table]], folder: Path | None, table_format: str) -> list[str]:
+    """Write the tables of a page to a folder, and return their paths."""
     from openoutcry.report.tables.file_tables import write_tables
 
-    return f"tables: {len(write_tables(tables, folder, table_format))} files in {folder}"
+    return [] if folder is None else [str(path) for path in write_tables(page(), folder, table_format)]
+
+
+def tables_line(paths: Sequence[str]) -> str:
+    """Return a line that says where tables were written."""
+    return f"tables: {counted(len(paths), 'file')} in {Path(paths[0]).parent}"

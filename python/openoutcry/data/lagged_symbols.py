@@ -1,4 +1,4 @@
-"""Symbols with predictable returns: lagged copies, smoothed and bouncing prices.
+"""Symbols with predictable returns: lagged, smoothed and bouncing prices.
 
 Such a price was not tradable when it was stated. Sources: Lo and MacKinlay (1990) for prices that are not simultaneous,
 Getmansky, Lo and Makarov (2004) for smoothed ones, Roll (1984) for the bounce between bid and ask.
@@ -6,6 +6,7 @@ Getmansky, Lo and Makarov (2004) for smoothed ones, Roll (1984) for the bounce b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,10 @@ MOST_SYMBOLS = 500
 _LEAST = 0.3
 _LEAST_ERRORS = 6.0
 _LEAST_BARS = 60
+# One symbol of a basket predicts little of it, all together most. There are fewer baskets than pairs.
+_LEAST_BASKET = 0.2
+# Standard errors below which a symbol is left out of a basket, so that the noise of many does not hide the few.
+_IN_BASKET = 2.5
 # Bars that are compared; more would not change a correlation of this size.
 _MOST_BARS = 2_520
 # One shared jump is no relation.
@@ -42,9 +47,9 @@ class Lagged:
     """A symbol with returns that those of an earlier bar predict.
 
     Attributes:
-        leader: Symbol of the earlier returns.
+        leader: Symbol of the earlier returns; empty for a basket of the other symbols.
         follower: Symbol of the later ones; the same symbol for autocorrelation.
-        lag: Bars between them.
+        lag: Bars between them; for a basket the most.
         correlation: Correlation of the returns, outliers clipped.
         n_returns: Number of pairs of returns.
     """
@@ -58,6 +63,9 @@ class Lagged:
     def __str__(self) -> str:
         bars = f"{self.lag} bar{'s' * (self.lag != 1)}"
         size = f"correlation {self.correlation:.2f} over {self.n_returns:,} returns"
+        if not self.leader:
+            basket = f"the returns of {self.follower} follow a basket of the other symbols by 1 to {bars}"
+            return f"{basket} ({size}): are its prices smoothed or stale?"
         if self.leader != self.follower:
             pair = f"the returns of {self.follower} follow those of {self.leader} by {bars}"
             return f"{pair} ({size}): are its prices stale?"
@@ -69,7 +77,9 @@ def lagged_symbols(dataset: Dataset) -> list[Lagged]:
     """Return the symbols with predictable returns, the strongest first.
 
     A symbol is listed once, with its strongest relation: a correlation of at least 0.3 in absolute value and of 6
-    standard errors, over at least 60 returns. The last 2,520 bars are compared.
+    standard errors, over at least 60 returns. A symbol without one may follow a basket of the others: equal weights,
+    or those that half of the returns show for the other half, predict it with a correlation of at least 0.2. The last
+    2,520 bars are compared.
     """
     if dataset.n_symbols > MOST_SYMBOLS:
         return []
@@ -84,6 +94,8 @@ def lagged_symbols(dataset: Dataset) -> list[Lagged]:
             if known is None or abs(size) > abs(known.correlation):
                 names = dataset.symbols[leader], dataset.symbols[follower]
                 best[follower] = Lagged(*names, lag, size, int(n_both[leader, follower]))
+    for follower, basket in enumerate(_baskets(dataset.symbols, scaled, is_known)):
+        best[follower] = best[follower] or basket
     return sorted((each for each in best if each is not None), key=lambda each: -abs(each.correlation))
 
 
@@ -95,6 +107,47 @@ def lag_warnings(dataset: Dataset) -> tuple[str, ...]:
         [f"{counted(n_others, 'other symbol has', 'other symbols have')} predictable returns"] if n_others > 0 else []
     )
     return (*map(str, found[:_MOST_NAMED]), *others)
+
+
+def _baskets(
+    symbols: Sequence[str], scaled: npt.NDArray[np.float32], is_known: npt.NDArray[np.bool_]
+) -> list[Lagged | None]:
+    """Return the basket that each symbol follows, if any.
+
+    Its weights are equal, or those of one half of the returns, which predict the other half.
+    """
+    half = len(scaled) // 2
+    if half < _LEAST_BARS:
+        return [None] * len(symbols)
+    equal, fitted = np.zeros_like(scaled), np.zeros_like(scaled)
+    for lag in range(1, LONGEST_LAG + 1):
+        # A symbol that predicts itself is another relation.
+        equal[lag:] += scaled[:-lag].sum(axis=1, keepdims=True) - scaled[:-lag]
+        for shown, other in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
+            fitted[other][lag:] += scaled[other][:-lag] @ _weights(scaled[shown], is_known[shown], lag)
+    n_returns = is_known.sum(axis=0)
+    sizes = np.maximum(*(_correlations(np.where(is_known, each, 0.0), scaled) for each in (equal, fitted)))
+    least = np.maximum(_LEAST_BASKET, _LEAST_ERRORS / np.sqrt(np.maximum(n_returns, 1)))
+    return [
+        Lagged("", name, LONGEST_LAG, size, n) if size >= bound and n >= _LEAST_BARS else None
+        for name, size, bound, n in zip(symbols, sizes.tolist(), least, n_returns.tolist(), strict=True)
+    ]
+
+
+def _weights(scaled: npt.NDArray[np.float32], is_known: npt.NDArray[np.bool_], lag: int) -> npt.NDArray[np.float32]:
+    """Return the correlations with later returns of others; 0 for small ones."""
+    n_both = np.maximum(_pairs(is_known, lag), 1.0)
+    weights: npt.NDArray[np.float32] = (scaled[:-lag].T @ scaled[lag:] / n_both).astype(np.float32)
+    weights[np.abs(weights) < _IN_BASKET / np.sqrt(n_both)] = 0.0
+    np.fill_diagonal(weights, 0.0)
+    return weights
+
+
+def _correlations(predicted: Table, scaled: npt.NDArray[np.float32]) -> Table:
+    """Return the correlation of each column with its prediction; 0 without one."""
+    power = np.sqrt((predicted**2).sum(axis=0) * (scaled**2).sum(axis=0))
+    found: Table = (predicted * scaled).sum(axis=0) / np.where(power > 0.0, power, 1.0)
+    return found
 
 
 def _returns(dataset: Dataset) -> Table:

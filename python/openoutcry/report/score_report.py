@@ -13,7 +13,6 @@ from openoutcry.report.pages.score_page import render_scores
 from openoutcry.report.run_report import versions
 from openoutcry.report.views.run_view import Provenance
 from openoutcry.report.views.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
-from openoutcry.scoring.board_notices import gate_notices
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
 from openoutcry.scoring.verdict import BENCHMARKS, Board, Gate, Score, field_of
@@ -133,7 +132,7 @@ def _notices(board: Board) -> list[str]:
         notices.append("returns without decisions cannot be recomputed, so they are never eligible")
     if board.luck_floor is None:
         notices.append("no null agents: the distribution of results without skill is not shown")
-    return [*notices, *gate_notices(board)]
+    return notices
 
 
 def _markets(board: Board, suite: Suite | Evaluation | None) -> Markets:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring.board_notices import board_notices
 from openoutcry.scoring.market_caveats import market_caveats
 from openoutcry.scoring.return_benchmarks import Sides
 from openoutcry.scoring.return_dates import caveats_of, dates_of, periods_of, score_run
@@ -134,8 +135,8 @@ def score(
         config_json = json.dumps(settings, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise refusal("argument_invalid", f"`config` must be a JSON object; received one with {error}") from error
-    caveats = (*_caveats(terms), *_doubts(agents, terms))
-    return Board.from_json(native.score_field([*submissions, *floor], config_json), caveats)
+    board = Board.from_json(native.score_field([*submissions, *floor], config_json))
+    return replace(board, caveats=(*_caveats(terms), *_doubts(agents, terms), *board_notices(board)))
 
 
 def _settings(suite: Suite | None, config: Mapping[str, Any] | None, n_trials: int) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from openoutcry.data.window import Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
+from openoutcry.scoring.verdict import BENCHMARKS
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
 from openoutcry.untrusted.counted_nouns import counted
 
@@ -40,8 +41,8 @@ _VERSION = "1.0"
 _DOMAIN = b"openoutcry/suite/1\n"
 # The scorer supports exactly these, each under one of its editions. A file without benchmarks is of the first, so that
 # its digest stands.
-_EDITIONS = {("buy-and-hold", "cash"): 1, ("buy-and-hold", "cash", "equal-weight", "passive-mix"): 2}
-_FIRST, BENCHMARKS = _EDITIONS
+_FIRST = BENCHMARKS[:2]
+_EDITIONS = {_FIRST: 1, BENCHMARKS: 2}
 _MOST = 2**53 - 1
 
 

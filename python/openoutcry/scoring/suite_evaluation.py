@@ -31,8 +31,9 @@ from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring.evaluation_journal import Journal, journal_of
 from openoutcry.scoring.started_agents import started_agent, warn_of_read_holdout
-from openoutcry.scoring.suite import BENCHMARKS, IMPLIED, Market, Suite
+from openoutcry.scoring.suite import IMPLIED, Market, Suite
 from openoutcry.scoring.suite_runner import OnFault, SuiteRunner, SuiteWindow
+from openoutcry.scoring.verdict import BENCHMARKS
 from openoutcry.untrusted.counted_nouns import counted
 
 # Mean holding period of a null agent, in bars.

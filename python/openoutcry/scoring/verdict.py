@@ -174,8 +174,8 @@ class Board:
         undefined: Why a number is None.
         text: The board as JSON.
         edition: Edition of the scorer, which defines the benchmarks and gates; see `docs/score.md`.
-        caveats: Bars per year that contradict the dates of returns or of a market, dates with missing bars, and
-            symbols with returns that follow those of another symbol.
+        caveats: Bars per year that contradict the dates of returns or of a market, dates with missing bars, symbols
+            with returns that follow those of another symbol, and what the edition and the gates do not judge.
     """
 
     scores: tuple[Score, ...]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.verifiers_env.episode_outcome import Outcome, WindowOutcome
 
 # Minimum utility: low enough that a ruinous bet is no cheap way to win a little more often.
@@ -192,14 +193,16 @@ class RewardTerms:
 
     def describe(self, name: str) -> str:
         """Return the description of a reward."""
-        return REWARDS[name].description.format(bar=self.bar, least=-abs(self.bar), n_trials=self.n_trials)
+        return REWARDS[name].description.format(
+            bar=self.bar, least=-abs(self.bar), trials=counted(self.n_trials, "trial")
+        )
 
     def descriptions(self) -> list[str]:
         """Return the descriptions of all rewards with a weight."""
         descriptions = {name: self.describe(name) for name in self.weights}
         descriptions |= {name: f"the result of `{name}`, a function outside this environment" for name in self.plugged}
-        counted = {**self.weights, **self.plugged}
-        return [f"{weight:g} times {descriptions[name]}" for name, weight in counted.items() if weight]
+        weights = {**self.weights, **self.plugged}
+        return [f"{weight:g} times {descriptions[name]}" for name, weight in weights.items() if weight]
 
 
 _X = "the log return of the account over the window minus that of the benchmark"
@@ -234,7 +237,7 @@ REWARDS: dict[str, RewardSpec] = {
         deflated_sharpe_reward,
         0.0,
         "the probability that the Sharpe ratio of the log returns of the account minus those of the benchmark, over all"
-        " windows, each divided by its market's volatility, is above the best of {n_trials} trials without skill; 0"
+        " windows, each divided by its market's volatility, is above the best of {trials} without skill; 0"
         " if they are constant",
         (0.0, 1.0),
     ),

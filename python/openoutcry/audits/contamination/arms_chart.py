@@ -14,6 +14,7 @@ from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, Tick, ValueScale, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, place, standalone
 from openoutcry.report.text_format import escape
+from openoutcry.untrusted.counted_nouns import counted
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,7 +68,7 @@ def _equity(verdict: Verdict) -> str:
     paths = [_path(nav, bars, values, classes, name) for nav, classes, name in drawn]
     ends = [EndLabel(name, values.position(float(nav[-1])), classes.split()[0]) for nav, classes, name in drawn[-2:]]
     middle = values.position(float(np.median([nav[-1] for nav in twins])))
-    return canvas.render(paths, [*ends, EndLabel(f"{len(twins)} twins", middle, "c-luck")])
+    return canvas.render(paths, [*ends, EndLabel(counted(len(twins), "twin"), middle, "c-luck")])
 
 
 def _path(nav: Floats, bars: WindowScale, values: ValueScale, classes: str, name: str) -> str:

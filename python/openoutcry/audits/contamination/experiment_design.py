@@ -18,6 +18,7 @@ from openoutcry.data.masking import LEVELS
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
+from openoutcry.untrusted.counted_nouns import counted
 
 Span = tuple[int, int]
 
@@ -88,7 +89,8 @@ def spread_windows(market: Dataset, n_windows: int, n_bars: int, lookback: int =
     first = lookback_of(lookback) - 1
     room = market.n_bars - first
     if n_windows * (n_bars - 1) + 1 > room:
-        required = f"the market must contain {n_windows} windows of {n_bars} bars, and {first} bars before them"
+        required = f"the market must contain {counted(n_windows, 'window')} of {n_bars} bars"
+        required += f", and {counted(first, 'bar')} before them"
         raise refusal("window_invalid", f"{required}; received {market.n_bars} bars")
     starts = np.rint(np.linspace(first, market.n_bars - n_bars, n_windows)).astype(int).tolist()
     return [(start, start + n_bars) for start in starts]

@@ -15,6 +15,7 @@ from openoutcry.audits.contamination.findings_text import basis_points, sentence
 from openoutcry.audits.contamination.paired_differences import Difference, difference_of
 from openoutcry.data.columns import known_periods
 from openoutcry.data.dataset import Dataset
+from openoutcry.untrusted.counted_nouns import counted
 
 KINDS = ("name", "path")
 """Effects: `name` is the return in the named arm less the masked arm, `path` the same less the twins."""
@@ -198,7 +199,8 @@ class Verdict:
         }
 
     def __str__(self) -> str:
-        head = f"{self.agent} on {self.dataset}, {len(self.returns)} windows, {self.n_bars} bars; basis points per bar"
+        head = f"{self.agent} on {self.dataset}, {counted(len(self.returns), 'window')}"
+        head += f", {counted(self.n_bars, 'bar')}; basis points per bar"
         return "\n".join([head, *(self._line(kind) for kind in KINDS), self.sentence])
 
     def _line(self, kind: str) -> str:

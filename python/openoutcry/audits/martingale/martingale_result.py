@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from openoutcry.untrusted.counted_nouns import counted
+
 
 @dataclass(frozen=True)
 class Row:
@@ -83,7 +85,7 @@ class Verdict:
     def __str__(self) -> str:
         """Format the strongest row of each setting as a text table."""
         head = f"{'setting':14} {'bot':24} {'gain/bar':>12} {'± s.e.':>8} {'p':>7} {'per trade':>12} {'worst bar':>10}"
-        lines = [f"{self.n_markets} markets x {self.n_bars} bars; basis points", head]
+        lines = [f"{counted(self.n_markets, 'market')} x {counted(self.n_bars, 'bar')}; basis points", head]
         for row in self.strongest_rows():
             excess = "—" if row.excess_bps is None else f"{row.excess_bps:.3g}"
             numbers = f"{row.gain_bps:12.3g} {row.error_bps:8.2g} {row.p_value:7.2g} {excess:>12} {row.worst:10.1e}"

@@ -13,6 +13,7 @@ from openoutcry.report.charts.scales import ValueScale, date_scale, value_scale
 from openoutcry.report.charts.svg import OTHER, Canvas, EndLabel, area_path, series_class, step_path
 from openoutcry.report.text_format import percent
 from openoutcry.report.views.run_view import Floats
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["COST_KINDS", "cost_chart", "cost_legend", "cost_order", "weights_chart", "weights_legend"]
 
@@ -135,7 +136,7 @@ def _weight_groups(symbols: Sequence[str], weights: Floats) -> list[tuple[str, s
     kept, rest = downsampling.largest(weights, SYMBOLS)
     groups = [(symbols[column], series_class(slot), [column]) for slot, column in enumerate(kept)]
     if rest:
-        groups.append((f"{len(rest)} others", f"c{OTHER}", rest))
+        groups.append((counted(len(rest), "other"), f"c{OTHER}", rest))
     return [group for group in groups if np.any(weights[:, group[2]] != 0.0)]
 
 
