@@ -87,9 +87,9 @@ def test_score_writes_the_tables_with_the_words_of_report(tmp_path: Path) -> Non
     ranking = rows_of(tmp_path / "tables" / "scores_ranking.csv")
     printed = json.loads(typed(*words, "--json", "--tables", tmp_path / "again").stdout)
     board = printed["board"]
-    assert sorted(map(Path, printed["tables"])) == [tmp_path / "again" / path.name for path in found]
-    assert list(printed["inputs"]) == [str(tmp_path / "returns.csv")]
-    assert json.loads(typed(*words, "--json").stdout)["tables"] == []
+    assert sorted(map(Path, printed["table_files"])) == [tmp_path / "again" / path.name for path in found]
+    assert list(printed["tables"]) == [str(tmp_path / "returns.csv")]
+    assert json.loads(typed(*words, "--json").stdout)["table_files"] == []
     assert [row["agent"] for row in ranking] == [score["agent_id"] for score in board["scores"]]
     assert [float(row["z"]) for row in ranking] == [score["z"] for score in board["scores"]]
     refused = typed(*words, "--format", "parquet")

@@ -286,10 +286,10 @@ def test_csv_files_of_the_same_days_are_one_board(tmp_path: Path) -> None:
     words = ("--benchmark", "market", "--windows", "4")
     printed = json.loads(call("score", one, two, three, *words, "--json"))
     assert sorted(each["agent_id"] for each in printed["board"]["scores"]) == ["a", "b", "c"]
-    assert list(printed["inputs"]) == [str(one), str(two), str(three)]
+    assert list(printed["tables"]) == [str(one), str(two), str(three)]
     page = tmp_path / "board.html"
     shown = call("score", one, two, *words, "--report", page).replace("\n", "")
-    for digest in list(printed["inputs"].values())[:2]:
+    for digest in list(printed["tables"].values())[:2]:
         assert digest in shown
         assert digest in page.read_text(encoding="utf-8")
     assert "no suite digest: returns without records follow no suite" in shown

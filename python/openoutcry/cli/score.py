@@ -259,9 +259,9 @@ def _as_json(result: _Result, tables: Sequence[str]) -> str:
         protocol = evaluation.suite
         suite = {"name": protocol.name, "edition": protocol.edition, "digest": protocol.digest}
     # `board.text` is the scorer's JSON, unchanged.
-    extra = (
-        f'"inputs":{json.dumps(result.inputs)},"tables":{json.dumps(tables)},"notes":{json.dumps(result.entries.notes)}'
-    )
+    # `tables` was the name of the files of returns before `--tables` existed.
+    extra = f'"tables":{json.dumps(result.inputs)},"table_files":{json.dumps(tables)}'
+    extra += f',"notes":{json.dumps(result.entries.notes)}'
     extra += f',"scorer_edition":{result.board.edition}'
     extra += f',"caveats":{json.dumps(result.board.caveats)}'
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'

@@ -200,7 +200,7 @@ impl Run {
         }
         let mut totals = Totals::default();
         self.replay(data, Detail::Money, |bar, episode, stepped| {
-            totals.add(self.nav[bar - 1], stepped, &episode.book)
+            totals.add(self.nav[bar - 1], stepped, &episode.book);
         })?;
         Ok(*self.totals.get_or_init(|| totals))
     }
