@@ -143,7 +143,6 @@ impl<'a> Metrics<'a> {
 
 /// Returns every metric of a track in the order of [`METRICS`].
 #[expect(clippy::missing_panics_doc, reason = "each of the names is a metric")]
-#[must_use]
 pub fn summarize(track: &Track) -> [Statistic; METRICS.len()] {
     let metrics = Metrics::of(*track);
     METRICS.map(|name| metrics.get(name).expect("a metric"))
