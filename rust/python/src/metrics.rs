@@ -22,13 +22,9 @@ pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Boun
 
 /// Returns one metric, or None if it is undefined.
 pub(crate) fn metric(track: Track<'_>, name: &str) -> PyResult<Option<f64>> {
-    match Metrics::of(track).get(name) {
-        Some(statistic) => Ok(statistic.ok()),
-        None => {
-            let message = format!("`metric` must be one of {}; received {name:?}", METRICS.join(", "));
-            Err(raise("argument_invalid", &message))
-        }
-    }
+    let unknown = || format!("`metric` must be one of {}; received {name:?}", METRICS.join(", "));
+    let statistic = Metrics::of(track).get(name).ok_or_else(|| raise("argument_invalid", &unknown()))?;
+    Ok(statistic.ok())
 }
 
 /// Return every metric by name, and the reason of each that is undefined and None.
