@@ -244,10 +244,11 @@ class _ArrowKeys:
         return Distinct(self._days, places)
 
     def _days_after(self, first: int, days: npt.NDArray[np.int32]) -> Numbers:
-        """Return days counted from the first one. An earlier day wraps around to a large number."""
         if len(self._places) < len(days):
             self._places = np.empty(len(days), np.int32)
-        return np.subtract(days, np.int32(first), out=self._places[: len(days)]).view(np.uint32)
+        # A day before the first wraps around to a large number.
+        places: Numbers = np.subtract(days, np.int32(first), out=self._places[: len(days)]).view(np.uint32)
+        return places
 
 
 def _is_text(kind: Any) -> bool:

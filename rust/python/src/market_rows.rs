@@ -30,7 +30,7 @@ pub struct CsvReader {
     beside: Vec<CsvRows>,
     /// The start of a character that the next part completes.
     cut: Vec<u8>,
-    /// Whether a value is missing; known after the last row.
+    /// Whether a value is missing; known after `dataset`.
     #[pyo3(get)]
     has_missing: bool,
 }
@@ -102,7 +102,7 @@ fn push_in_threads(reader: &mut CsvReader, text: &str) -> Result<(), DataError> 
     rest.into_iter().try_for_each(|(piece, rows)| reader.push_rows(piece, rows))
 }
 
-/// Returns about equal pieces of a text, each after the first from the start of a line.
+/// Returns about equal pieces of a text, cut at ends of lines.
 fn pieces(text: &str, n_pieces: usize) -> Vec<&str> {
     let (mut rest, mut found) = (text, Vec::new());
     for n_left in (2..=n_pieces).rev() {

@@ -55,7 +55,7 @@ impl CsvReader {
         Self::with_room(size, |numbers, n_more| drop(numbers.try_reserve_exact(n_more)))
     }
 
-    /// Returns a reader as [`CsvReader::new`] does, with another way to make room for the rows.
+    /// Returns a reader with another way to make room for its rows.
     #[must_use]
     pub fn with_room(size: usize, reserve: fn(&mut Vec<f64>, usize)) -> Self {
         let (rest, body) = (String::new(), Body::NoHeader);
@@ -97,7 +97,7 @@ impl CsvReader {
         self.read(&text, false)
     }
 
-    /// Returns a reader of rows of later parts, `None` for a text of another form than long.
+    /// Returns a reader of rows of later parts, `None` unless the text is long.
     ///
     /// It can read a part while this one reads the part before it.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Rows of a part of a long CSV text, read before or while the part in front of it is read.
+//! Rows of a part of a long CSV text, read while the part before it is read.
 
 use crate::market::csv_plain::{Kind, PlainRows};
 

@@ -105,7 +105,9 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Returns the dataset of valid tables, whose prices and volumes may be known to be above 0.
+    /// Returns the dataset of valid tables.
+    ///
+    /// `are_positive` states that every price and volume is known and above 0.
     fn of_grids(
         dates: Vec<String>,
         symbols: Vec<String>,

@@ -113,7 +113,9 @@ impl DistinctNames {
     }
 }
 
-/// Returns whether two texts are equal, without a call for the short ones of most columns.
+/// Returns whether two texts are equal.
+///
+/// The short ones of most columns need no call.
 #[inline]
 fn are_equal(one: &[u8], other: &[u8]) -> bool {
     let words = |text: &[u8]| Some((*text.first_chunk::<8>()?, *text.last_chunk::<8>()?)).filter(|_| text.len() <= 16);

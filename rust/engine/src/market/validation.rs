@@ -48,6 +48,11 @@ pub(crate) fn is_volume(volume: f64) -> bool {
     volume.is_nan() || volume == 0.0 || (1e-15..=1e18).contains(&volume)
 }
 
+#[inline(always)]
+fn is_positive(value: f64) -> bool {
+    value > 0.0
+}
+
 /// Checks every column and returns the first fault, with its row and column.
 ///
 /// Returns whether every price and volume is known and above 0.
@@ -338,7 +343,10 @@ fn check_cells(
     let (all_hold, are_positive) = vectorized(
         Arch::new(),
         #[inline(always)]
-        || table.iter().fold((true, true), |(all, above), value| (all & holds(*value), above & (*value > 0.0))),
+        || {
+            let check = |(all, above), value| (all & holds(value), above & is_positive(value));
+            table.iter().copied().fold((true, true), check)
+        },
     );
     if all_hold {
         return Ok(are_positive);
