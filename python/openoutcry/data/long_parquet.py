@@ -10,7 +10,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data.long_frames import LongRows, arrow_parts
 
 # Rows of a part, parts that are decoded ahead, and bytes of a column that are read at once.
-_ROWS, _AHEAD, _BUFFER = 1 << 16, 1, 1 << 16
+_ROWS, _AHEAD, _BUFFER = 1 << 17, 1, 1 << 16
 
 
 def core_of(
