@@ -746,6 +746,10 @@ class CsvReader:
     """
 
     def __new__(cls, size: int = 0) -> CsvReader: ...
+    @property
+    def has_missing(self) -> bool:
+        """Whether a value is missing; known after `dataset`."""
+
     def push(self, part: bytes) -> None:
         """Read the next part of the text, in UTF-8."""
 

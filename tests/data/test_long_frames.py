@@ -91,6 +91,30 @@ def test_a_file_in_parts_of_any_size_is_the_market_of_its_text(
             assert oo.Dataset.from_csv(path) == expected
 
 
+@pytest.mark.parametrize("order", ["sorted", "by symbol", "shuffled"])
+def test_a_file_that_threads_share_is_the_market_of_its_text(
+    order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = [(FIRST + datetime.timedelta(day)).isoformat() for day in range(1000)]
+    rows = [f"{day},S{place},{10 + place},{place + 1}" for day in days for place in range(40)]
+    rows.sort(key=(lambda row: row.split(",")[1]) if order == "by symbol" else None)
+    if order == "shuffled":
+        random.Random(1).shuffle(rows)
+    # Only the grammar reads quotes, rare forms of numbers and blank lines.
+    rows[20_000], rows[33_000], rows[39_000] = f'"{rows[20_000][:10]}"{rows[20_000][10:]}', f"{rows[33_000]}e0", "\n"
+    text = "\n".join(["date,symbol,close,volume", *rows])
+    path = tmp_path / "prices.csv"
+    path.write_text(text, encoding="utf-8")
+    whole = native.Dataset.from_csv(text)
+    for size in (1 << 19, 3 << 18, 1 << 30):
+        monkeypatch.setattr(file_import, "_PART", size)
+        assert oo.Dataset.from_csv(path).fingerprint == whole.fingerprint
+    # A fault keeps its line.
+    path.write_text(text.replace(rows[35_000], f"{rows[35_000]}x"), encoding="utf-8")
+    with pytest.raises(oo.OpenOutcryError, match=r"line 35002"):
+        oo.Dataset.from_csv(path)
+
+
 def test_letters_over_the_end_of_a_part_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "date,symbol,close\n" + "".join(
         f"2024-01-0{day},{name},{day}\n" for day in (2, 3) for name in ("É", "株", "𝄞")

@@ -1,4 +1,10 @@
-"""Speed and memory of reading files, compared with pandas and polars."""
+"""Speed and memory of reading files, compared with pandas and polars.
+
+Each reader reads in a fresh process, the readers in turns. Within one process the time of a later read depends on the
+memory that its allocator has kept of earlier ones, which differs between libraries and from run to run. A small file is
+read before, so that imports and the start of threads do not count. The time ends when the tables are there; that of
+their release does not count. Figures are medians.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,28 +24,38 @@ from openoutcry.benchmarks.engine_speed import Row
 from openoutcry.data.dataset import Dataset
 
 N_SYMBOLS, N_DAYS, VENDOR_BYTES = 500, 5000, 10_000_000
-ROUNDS = 5
+ROUNDS = 7
 # Minutes of a year around the clock.
 MINUTES = 365.0 * 1440
 # Goals: time relative to pandas and polars, memory relative to the tables, seconds for a file of a vendor.
 CSV, PARQUET, MEMORY, VENDOR = 1.5, 2.0, 2.0, 2.0
 _TINY = "date,symbol,close\n2024-01-02,A,1\n2024-01-03,A,1\n"
-# The libraries are imported before, and the first file sets up what every file needs.
-_PEAK = """
+# Prints the seconds of a read, and the bytes by which it grows the peak memory of the process.
+_READ = """
 import sys
+import time
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
-from openoutcry.data.dataset import Dataset
 
 def peak():
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
-read = getattr(Dataset, sys.argv[1])
-read(sys.argv[2])
-before = peak()
-read(sys.argv[3])
-print(peak() - before)
+module, names, first, path = sys.argv[1:]
+read = reduce(getattr, names.split("."), import_module(module))
+read(first)
+before, start = peak(), time.perf_counter()
+table = read(path)
+print(time.perf_counter() - start, peak() - before)
 """
+
+
+class _Reader(NamedTuple):
+    """A module, and the name of its reader."""
+
+    module: str
+    name: str
 
 
 def measure() -> list[Row]:
@@ -49,7 +65,7 @@ def measure() -> list[Row]:
         ModuleNotFoundError: pandas, polars or pyarrow is not installed.
     """
     try:
-        import pandas as pd
+        import pandas as pd  # noqa: F401 the other processes import it
         import polars as pl
         import pyarrow  # noqa: F401 `from_parquet` needs it
     except ModuleNotFoundError as error:
@@ -61,14 +77,12 @@ def measure() -> list[Row]:
         tiny.write_text(_TINY, encoding="utf-8")
         for text in (csv, tiny):
             pl.read_csv(text, try_parse_dates=True).write_parquet(text.with_suffix(".parquet"))
-        size = f"{N_SYMBOLS} symbols x {N_DAYS:,} days"
         rows = [
-            _compared(f"from_csv, {size}", CSV, (Dataset.from_csv, pd.read_csv), csv, "pandas.read_csv"),
-            _compared(f"from_parquet, {size}", PARQUET, (Dataset.from_parquet, pl.read_parquet), table, "polars"),
+            *_compared("from_csv", CSV, _Reader("pandas", "read_csv"), (tiny, csv)),
+            *_compared(
+                "from_parquet", PARQUET, _Reader("polars", "read_parquet"), (tiny.with_suffix(".parquet"), table)
+            ),
         ]
-        for read, path in (("from_csv", csv), ("from_parquet", table)):
-            times = _peak(read, tiny.with_suffix(path.suffix), path) / (16 * N_SYMBOLS * N_DAYS)
-            rows.append(Row(f"peak memory of {read}, above the imports", times, MEMORY, " x tables"))
         vendor = Path(place, "vendor.csv")
         write_vendor(vendor)
         read_vendor = partial(Dataset.from_csv, periods_per_year=MINUTES, date_order="mdy")
@@ -102,20 +116,34 @@ def write_vendor(path: Path) -> None:
             minute += 1440
 
 
-def _compared(what: str, goal: float, reads: tuple[Callable[[Path], Any], ...], path: Path, peer: str) -> Row:
-    """Return the row of a reader and its peer, measured in turns."""
-    taken = [[_seconds(read, path) for read in reads] for _ in range(ROUNDS)]
-    here, there = (median(column) for column in zip(*taken, strict=True))
-    return Row(what, here, goal * there, " s", f"{there:.3g} s", there / here, peer)
+def _compared(name: str, goal: float, peer: _Reader, paths: tuple[Path, Path]) -> list[Row]:
+    """Return the rows of the time and of the memory of a reader of `Dataset`.
+
+    Args:
+        name: Its name.
+        goal: The most time, relative to the peer.
+        peer: The reader to compare with, measured in turns.
+        paths: A small file, and the file.
+    """
+    readers = (_Reader("openoutcry.data.dataset", f"Dataset.{name}"), peer)
+    rounds = [[_read(reader, paths) for reader in readers] for _ in range(ROUNDS)]
+    (here, memory), (there, _) = (map(median, zip(*column, strict=True)) for column in zip(*rounds, strict=True))
+    what, times = f"{name}, {N_SYMBOLS} symbols x {N_DAYS:,} days", memory / (16 * N_SYMBOLS * N_DAYS)
+    peer_is = f"{peer.module}.{peer.name}"
+    return [
+        Row(what, here, goal * there, " s", f"{there:.3g} s", there / here, peer_is),
+        Row(f"peak memory of {name}, above the imports", times, MEMORY, " x tables"),
+    ]
+
+
+def _read(reader: _Reader, paths: tuple[Path, Path]) -> tuple[float, float]:
+    """Return the seconds of a read in a fresh process, and its peak memory in bytes."""
+    command = [sys.executable, "-c", _READ, *reader, *map(str, paths)]
+    seconds, size = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(seconds), float(size)
 
 
 def _seconds(read: Callable[[Path], Any], path: Path) -> float:
     start = time.perf_counter()
     read(path)
     return time.perf_counter() - start
-
-
-def _peak(read: str, first: Path, path: Path) -> int:
-    """Return the bytes by which the peak memory of a fresh process grows."""
-    command = [sys.executable, "-c", _PEAK, read, str(first), str(path)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

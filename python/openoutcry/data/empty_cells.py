@@ -12,18 +12,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.data import columns
 from openoutcry.data.readers.market_checks import bars_with_values, left_out
 
-_COMMA, _MINUS, _POINT = b",-."
 # Columns in which a missing value is unknown. Without a dividend or a split, there is none.
 _UNKNOWN = ("open", "high", "low", "volume", "delistings")
-
-
-def may_be_empty(part: bytes) -> bool:
-    """Return whether some field of a part of a CSV text is empty or in quotes."""
-    text = np.frombuffer(part, np.uint8)
-    # Line ends, quotes and commas are lower than the digits and letters of a value.
-    before, after = text[:-1], text[1:]
-    is_first = (before < _COMMA) & (after == _COMMA)
-    return bool((is_first | ((before == _COMMA) & (after < _POINT) & (after != _MINUS))).any())
 
 
 def without_empty(core: native.Dataset, periods_per_year: float | None) -> tuple[native.Dataset, tuple[str, ...]]:

@@ -50,8 +50,8 @@ from openoutcry.errors import refusal
 _OTHER_FORMS = frozenset(
     ("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order", "duplicate_row")
 )
-# Bytes of a part of a text.
-_PART = 1 << 20
+# Bytes of a part of a text, which the threads of the reader share.
+_PART = 1 << 21
 _PARQUET = b"PAR1"
 # Several paths are parts of one market.
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -200,16 +200,13 @@ def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions, 
 def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a file of the plain form, which is read in parts."""
     stem, reader, names = path.name.partition(".")[0], native.CsvReader(path.stat().st_size), list[str]()
-    has_missing, last = False, b""
     try:
         with path.open("rb") as file:
             while part := file.read(_PART):
                 names = names or _header(part.decode("utf-8", "replace"))
-                has_missing = has_missing or empty_cells.may_be_empty(last + part)
                 reader.push(part)
-                last = part[-1:]
         core = reader.dataset(periods_per_year=_while_reading(periods_per_year, options))
-        found = _checked(core, periods_per_year, options, names, has_missing=has_missing or last == b",")
+        found = _checked(core, periods_per_year, options, names, has_missing=reader.has_missing)
         return found._replace(described=(("encoding", "UTF-8"), *found.described))
     except UnicodeDecodeError:
         text, encoding = text_of(file_bytes(path), path.name)

@@ -211,6 +211,8 @@ class _ArrowKeys:
         self._dictionary: Any = None
         self._values: Sequence[Any] | Values = ()
         self._days, self._first_day = np.empty(0, "datetime64[D]"), 0
+        # The places of the last batch, whose memory the next one uses again.
+        self._places = np.empty(0, np.int32)
 
     def distinct(self, column: Any) -> Distinct:
         """Return the distinct values of a batch; None or NaT for a missing one."""
@@ -231,13 +233,22 @@ class _ArrowKeys:
     def _of_days(self, column: Any) -> Distinct:
         """Return days as numbers, which Arrow would convert to 64 bits one by one."""
         days = column.view("int32").to_numpy()
-        first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
-        if last - first >= MOST_DAYS:
-            return _of_times(column)
-        if first < self._first_day or last - self._first_day >= len(self._days):
+        places = self._days_after(self._first_day, days)
+        if len(days) and places.max() >= len(self._days):
+            first, last = int(days.min()), int(days.max())
+            if last - first >= MOST_DAYS:
+                return _of_times(column)
             self._first_day = first
             self._days = np.arange(first, max(last, first + _DAYS) + 1).view("datetime64[D]")
-        return Distinct(self._days, (days - np.int32(self._first_day)).view(np.uint32))
+            places = self._days_after(first, days)
+        return Distinct(self._days, places)
+
+    def _days_after(self, first: int, days: npt.NDArray[np.int32]) -> Numbers:
+        if len(self._places) < len(days):
+            self._places = np.empty(len(days), np.int32)
+        # A day before the first wraps around to a large number.
+        places: Numbers = np.subtract(days, np.int32(first), out=self._places[: len(days)]).view(np.uint32)
+        return places
 
 
 def _is_text(kind: Any) -> bool:

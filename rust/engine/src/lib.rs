@@ -34,6 +34,7 @@ pub use market::bar_counts::bar_count_notices;
 pub use market::bar_frequency::inferred_periods_per_year;
 pub use market::columns::{Columns, Feature, FeatureScope, Fundamental, NewsItem, Origin};
 pub use market::csv_reader::CsvReader;
+pub use market::csv_rows::CsvRows;
 pub use market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
 pub use market::long_rows::LongRows;
 pub use market::row_lines::RowLines;

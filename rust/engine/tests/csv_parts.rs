@@ -52,6 +52,59 @@ fn a_text_in_single_characters_is_the_whole_text() {
     }
 }
 
+/// Returns what is read if another reader has the rows of each later part before.
+fn read_beside(parts: &[&str]) -> Result<Columns, DataError> {
+    let mut reader = CsvReader::new(100);
+    reader.push(parts[0])?;
+    let Some(mut rows) = reader.beside() else {
+        parts[1..].iter().try_for_each(|part| reader.push(part))?;
+        return reader.columns();
+    };
+    for part in &parts[1..] {
+        rows.read(part);
+        reader.push_rows(part, &mut rows)?;
+    }
+    reader.columns()
+}
+
+#[test]
+fn rows_that_are_read_beside_are_those_of_the_whole_text() {
+    let later = "date,symbol,close,volume\n2020-01-02,B,1,2\n2020-01-02,A,1,\n2020-01-03,A,1.5,3\n2020-01-03,C,1,4\n\n2020-01-06,B,2,5\n";
+    for text in TEXTS.into_iter().chain([later]) {
+        let whole = shown(&read([text]));
+        let places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
+        for (number, first) in places.iter().enumerate() {
+            let (start, rest) = text.split_at(*first);
+            assert_eq!(shown(&read_beside(&[start, rest])), whole, "{start:?} and {rest:?}");
+            for second in places[number..].iter().step_by(3) {
+                let (middle, end) = rest.split_at(second - first);
+                assert_eq!(shown(&read_beside(&[start, middle, end])), whole, "{start:?}, {middle:?} and {end:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_missing_value_is_known_at_the_end_and_a_cut_row_has_none() {
+    let has_missing = |text: &str, place: usize| {
+        let mut reader = CsvReader::new(0);
+        let (first, second) = text.split_at(place);
+        reader.push(first).and_then(|()| reader.push(second)).and_then(|()| reader.finish()).unwrap()
+    };
+    let whole = ["date,symbol,close\n2020-01-02,A,1\n2020-01-02,\"B\",2\n", "date,A,B\n2020-01-02,1,2\n"];
+    let holes = [
+        "date,symbol,volume,close\n2020-01-02,A,,1\n",
+        "date,symbol,close\n2020-01-02,\"A\",\n",
+        "date,symbol,close\n2020-01-02,A,1\n2020-01-03,A,",
+        "date,A,B\n2020-01-02,,2\n",
+    ];
+    for (texts, expected) in [(&whole[..], false), (&holes[..], true)] {
+        for text in texts {
+            assert!((0..text.len()).all(|place| has_missing(text, place) == expected), "{text:?}");
+        }
+    }
+}
+
 #[test]
 fn the_first_fault_is_that_of_the_grammar_then_of_the_rows_in_order() {
     let error = |place: usize| read([TEXTS[place]]).unwrap_err().to_string();

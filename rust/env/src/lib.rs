@@ -52,8 +52,8 @@ pub use openoutcry_contract::{
 pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
-    CellText, Columns, ConfigError, CostModel, CsvReader, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError,
-    Dataset, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows, MAX_ABS_WEIGHT, NewsItem,
+    CellText, Columns, ConfigError, CostModel, CsvReader, CsvRows, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR,
+    DataError, Dataset, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows, MAX_ABS_WEIGHT, NewsItem,
     NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader, SheetSize, SheetStrings, StatedPeriods,
     StepCosts, StepError, Stepped, TextColumns, Window, bar_count_notices, check_rows, inferred_periods_per_year,
     most_cash_return,

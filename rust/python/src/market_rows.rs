@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::mem;
 use std::str::{self, Utf8Error};
+use std::thread;
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
-use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns};
+use openoutcry::{
+    CsvReader as CoreReader, CsvRows, DataError, Dataset as CoreDataset, LongRows as CoreRows, TextColumns,
+};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 
@@ -20,8 +23,16 @@ use crate::huge_pages::reserve_in_huge_pages;
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct CsvReader {
     reader: CoreReader,
+    n_threads: usize,
+    /// Readers of the rest of a part, one per other thread.
+    ///
+    /// They are kept for the names and the room that they have.
+    beside: Vec<CsvRows>,
     /// The start of a character that the next part completes.
     cut: Vec<u8>,
+    /// Whether a value is missing; known after `dataset`.
+    #[pyo3(get)]
+    has_missing: bool,
 }
 
 #[pymethods]
@@ -29,7 +40,9 @@ impl CsvReader {
     #[new]
     #[pyo3(signature = (size=0))]
     fn new(size: usize) -> Self {
-        Self { reader: CoreReader::new(size), cut: Vec::new() }
+        let reader = CoreReader::with_room(size, reserve_in_huge_pages);
+        let n_threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        Self { reader, n_threads, beside: Vec::new(), cut: Vec::new(), has_missing: false }
     }
 
     /// Read the next part of the text, in UTF-8.
@@ -42,7 +55,7 @@ impl CsvReader {
             Err(error) => str::from_utf8(&whole[..error.valid_up_to()]).unwrap_or_default(),
         };
         self.cut = whole[text.len()..].to_vec();
-        py.detach(|| self.reader.push(text)).map_err(to_py)
+        py.detach(|| push_in_threads(self, text)).map_err(to_py)
     }
 
     /// Return the market of the text, and forget the text.
@@ -52,10 +65,56 @@ impl CsvReader {
             return Err(undecodable(py, &self.cut, error));
         }
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
-        let reader = mem::take(&mut self.reader);
-        let data = py.detach(|| CoreDataset::with_periods_per_year(reader.columns()?, periods_per_year));
+        let mut reader = mem::take(&mut self.reader);
+        let data = py.detach(|| {
+            self.has_missing = reader.finish()?;
+            CoreDataset::with_periods_per_year(reader.columns()?, periods_per_year)
+        });
         data.map(Dataset::from).map_err(to_py)
     }
+}
+
+/// Bytes that are worth a thread, and the most threads of a reader.
+const THREAD_BYTES: usize = 1 << 18;
+const MOST_THREADS: usize = 4;
+
+/// Reads the next part of a text, a piece of it in each thread.
+///
+/// The rows are added in their order, so that the result is that of one thread.
+fn push_in_threads(reader: &mut CsvReader, text: &str) -> Result<(), DataError> {
+    let CsvReader { reader, beside, n_threads, .. } = reader;
+    let n_threads = (*n_threads).min(text.len() / THREAD_BYTES);
+    while beside.len() + 1 < n_threads
+        && let Some(rows) = reader.beside()
+    {
+        beside.push(rows);
+    }
+    let n_threads = n_threads.clamp(1, beside.len() + 1);
+    let pieces = pieces(text, n_threads);
+    let mut rest: Vec<_> = pieces[1..].iter().zip(beside).collect();
+    thread::scope(|scope| {
+        for (piece, rows) in &mut rest {
+            // Without the thread the reader reads the piece.
+            drop(thread::Builder::new().spawn_scoped(scope, || rows.read(piece)));
+        }
+        reader.push(pieces[0])
+    })?;
+    rest.into_iter().try_for_each(|(piece, rows)| reader.push_rows(piece, rows))
+}
+
+/// Returns about equal pieces of a text, cut at ends of lines.
+fn pieces(text: &str, n_pieces: usize) -> Vec<&str> {
+    let (mut rest, mut found) = (text, Vec::new());
+    for n_left in (2..=n_pieces).rev() {
+        let wanted = rest.len() / n_left;
+        let end =
+            rest.as_bytes()[wanted..].iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| wanted + at + 1);
+        let (piece, others) = rest.split_at(end);
+        found.push(piece);
+        rest = others;
+    }
+    found.push(rest);
+    found
 }
 
 fn undecodable(py: Python<'_>, bytes: &[u8], error: Utf8Error) -> PyErr {

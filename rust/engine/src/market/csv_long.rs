@@ -2,31 +2,20 @@
 
 use crate::error::DataError;
 use crate::market::columns::Columns;
-use crate::market::csv_grammar::{Field, mark, missing, number};
-use crate::market::distinct_names::DistinctNames;
+use crate::market::csv_grammar::{Field, missing, number};
+use crate::market::csv_plain::{Kind, PlainRows};
+use crate::market::csv_rows::CsvRows;
 use crate::market::long_rows::{LongRows, OPTIONAL};
-use crate::market::plain_number::plain_number;
 use crate::market::row_lines::RowLines;
-
-/// The kind of a field.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Date,
-    Symbol,
-    /// A value of a column of the rows.
-    Value(usize),
-}
 
 /// The rows of a long file.
 #[derive(Debug)]
 pub(super) struct Long {
     date: usize,
     symbol: usize,
-    fields: Vec<Kind>,
     /// The position of each column of `rows`, and its name.
     places: Vec<(usize, &'static str)>,
-    dates: DistinctNames,
-    symbols: DistinctNames,
+    plain: PlainRows,
     rows: LongRows,
     lines: RowLines,
     /// The first invalid number, and its row.
@@ -54,8 +43,8 @@ impl Long {
         let mut fields = vec![Kind::Date; names.len()];
         fields[symbol] = Kind::Symbol;
         places.iter().enumerate().for_each(|(column, (place, _))| fields[*place] = Kind::Value(column));
-        let (dates, symbols) = (DistinctNames::new(), DistinctNames::new());
-        Ok(Self { date, symbol, fields, places, dates, symbols, rows, lines: RowLines::default(), fault: None })
+        let plain = PlainRows::new(fields);
+        Ok(Self { date, symbol, places, plain, rows, lines: RowLines::default(), fault: None })
     }
 
     /// Reads the first rows of a text up to one that the grammar must read.
@@ -63,50 +52,42 @@ impl Long {
     /// That is a row with quotes or a rare form of a number. Returns the length of their lines and the number of lines.
     pub(super) fn take_plain(&mut self, text: &str, first_line: usize) -> (usize, usize) {
         let (mut length, mut n_lines) = (0, 0);
-        while let Some(end) = self.take_plain_row(text, length, first_line + n_lines) {
-            (length, n_lines) = (end, n_lines + 1);
+        while let Some(row) = self.plain.row(text, length) {
+            self.lines.push(self.rows.len(), first_line + n_lines);
+            self.rows.push(row.date, row.symbol, &row.values[..self.places.len()]);
+            (length, n_lines) = (row.end, n_lines + 1);
         }
         (length, n_lines)
     }
 
-    /// Reads the row that starts at `at` and returns its end.
-    ///
-    /// `None` leaves the row to the grammar.
-    fn take_plain_row(&mut self, text: &str, mut at: usize, line: usize) -> Option<usize> {
-        let (bytes, mut values) = (text.as_bytes(), [f64::NAN; 1 + OPTIONAL.len()]);
-        let (mut date, mut symbol) = (0, 0);
-        for (place, kind) in self.fields.iter().enumerate() {
-            let end = match kind {
-                Kind::Date | Kind::Symbol => mark(bytes, at),
-                Kind::Value(column) => {
-                    let (value, end) = plain_number(bytes, at)?;
-                    values[*column] = value;
-                    end
-                }
-            };
-            let next = match (bytes.get(end)?, place + 1 == self.fields.len()) {
-                (b',', false) | (b'\n', true) => end + 1,
-                (b'\r', true) if bytes.get(end + 1) == Some(&b'\n') => end + 2,
-                _ => return None,
-            };
-            // A name of a row that is left to the grammar has the same number there.
-            match kind {
-                Kind::Date => date = self.dates.number(&text[at..end]),
-                Kind::Symbol => symbol = self.symbols.number(&text[at..end]),
-                Kind::Value(_) => {}
-            }
-            at = next;
+    /// Returns a reader of rows of later parts.
+    pub(super) fn beside(&self) -> CsvRows {
+        CsvRows::new(self.plain.fields.clone(), self.places.len())
+    }
+
+    /// Adds rows on consecutive lines, and returns their number.
+    pub(super) fn append(&mut self, found: &mut CsvRows, first_line: usize) -> usize {
+        found.renumber(&mut self.plain);
+        if !found.dates.is_empty() {
+            self.lines.push(self.rows.len(), first_line);
         }
-        self.lines.push(self.rows.len(), line);
-        self.rows.push(date, symbol, &values[..self.places.len()]);
-        Some(at)
+        self.rows.append(&found.dates, &found.symbols, &found.columns);
+        found.dates.len()
+    }
+
+    /// Returns whether a field of a value was empty.
+    pub(super) fn has_missing(&self) -> bool {
+        self.plain.has_missing
     }
 
     pub(super) fn take(&mut self, fields: &[Field<'_>], line: usize) {
         let (row, mut values) = (self.rows.len(), [f64::NAN; 1 + OPTIONAL.len()]);
         for (value, (place, name)) in values.iter_mut().zip(&self.places) {
             match number(&fields[*place].text(), line, name) {
-                Ok(number) => *value = number,
+                Ok(number) => {
+                    self.plain.has_missing |= number.is_nan();
+                    *value = number;
+                }
                 Err(error) => {
                     self.fault.get_or_insert((row, error));
                 }
@@ -114,17 +95,20 @@ impl Long {
         }
         let (date, symbol) = (&fields[self.date].text(), &fields[self.symbol].text());
         self.lines.push(row, line);
-        self.rows.push(self.dates.number(date), self.symbols.number(symbol), &values[..self.places.len()]);
+        let (date, symbol) = (self.plain.dates.number(date), self.plain.symbols.number(symbol));
+        self.rows.push(date, symbol, &values[..self.places.len()]);
     }
 
     /// Makes room for the rows of a text of `size` bytes after its first `n_bytes`.
-    pub(super) fn expect(&mut self, size: usize, n_bytes: usize) {
+    pub(super) fn expect(&mut self, size: usize, n_bytes: usize, reserve: fn(&mut Vec<f64>, usize)) {
         let n_rows = self.rows.len().saturating_mul(size) / n_bytes.max(1);
         // Rows of other parts may be shorter.
-        self.rows.reserve((n_rows + n_rows / 16).min(size));
+        let n_rows = (n_rows + n_rows / 16).min(size);
+        self.rows.columns_mut().for_each(|column| reserve(column, n_rows));
     }
 
     pub(super) fn columns(self) -> Result<Columns, DataError> {
-        self.rows.of_text(self.dates.into_names(), self.symbols.into_names(), Some(self.lines), self.fault)
+        let (dates, symbols) = (self.plain.dates.into_names(), self.plain.symbols.into_names());
+        self.rows.of_text(dates, symbols, Some(self.lines), self.fault)
     }
 }

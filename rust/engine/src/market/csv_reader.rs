@@ -6,6 +6,7 @@ use crate::error::DataError;
 use crate::market::columns::Columns;
 use crate::market::csv_grammar::{Field, Grammar, Stop, missing, unparsable};
 use crate::market::csv_long::Long;
+use crate::market::csv_rows::CsvRows;
 use crate::market::csv_wide::Wide;
 use crate::market::date::is_iso;
 
@@ -22,9 +23,13 @@ pub struct CsvReader {
     has_started: bool,
     /// Length of the text in bytes, 0 if unknown.
     size: usize,
+    reserve: Reserve,
     n_fields: usize,
     body: Body,
 }
+
+/// Makes room for so many more numbers, if there is any.
+type Reserve = fn(&mut Vec<f64>, usize);
 
 /// The rows after a header.
 #[derive(Debug)]
@@ -46,8 +51,15 @@ impl CsvReader {
     /// Returns a reader of a text of about `size` bytes, 0 if unknown.
     #[must_use]
     pub fn new(size: usize) -> Self {
+        // Without the room the rows grow as usual, or fail there.
+        Self::with_room(size, |numbers, n_more| drop(numbers.try_reserve_exact(n_more)))
+    }
+
+    /// Returns a reader with another way to make room for its rows.
+    #[must_use]
+    pub fn with_room(size: usize, reserve: fn(&mut Vec<f64>, usize)) -> Self {
         let (rest, body) = (String::new(), Body::NoHeader);
-        Self { rest, wanted: 0, line: 1, has_started: false, size, n_fields: 0, body }
+        Self { rest, wanted: 0, line: 1, has_started: false, size, reserve, n_fields: 0, body }
     }
 
     /// Reads the next part of the text.
@@ -61,11 +73,22 @@ impl CsvReader {
         if self.rest.is_empty() {
             self.read(text, false)?;
             if let Body::Long(long) = &mut self.body {
-                long.expect(mem::take(&mut self.size), text.len());
+                long.expect(mem::take(&mut self.size), text.len(), self.reserve);
             }
             return Ok(());
         }
-        self.rest.push_str(text);
+        let mut others = text;
+        // Most records end with their line, so that the others need no copy.
+        if let Some(end) = text.find('\n').filter(|_| self.rest.len() <= text.len()) {
+            let (line, later) = text.split_at(end + 1);
+            let record = mem::take(&mut self.rest) + line;
+            self.read(&record, false)?;
+            if self.rest.is_empty() {
+                return self.read(later, false);
+            }
+            others = later;
+        }
+        self.rest.push_str(others);
         // A record of many parts is read again only when its length has doubled.
         if self.rest.len() < self.wanted {
             return Ok(());
@@ -74,14 +97,55 @@ impl CsvReader {
         self.read(&text, false)
     }
 
+    /// Returns a reader of rows of later parts, `None` unless the text is long.
+    ///
+    /// It can read a part while this one reads the part before it.
+    #[must_use]
+    pub fn beside(&self) -> Option<CsvRows> {
+        if let Body::Long(long) = &self.body { Some(long.beside()) } else { None }
+    }
+
+    /// Reads the next part of the text, of which `rows` has read the first rows.
+    ///
+    /// They are read again if the part does not begin with a line.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error as [`CsvReader::push`] does.
+    pub fn push_rows(&mut self, part: &str, rows: &mut CsvRows) -> Result<(), DataError> {
+        let mut n_bytes = 0;
+        if let Body::Long(long) = &mut self.body
+            && self.rest.is_empty()
+        {
+            self.line += long.append(rows, self.line);
+            n_bytes = rows.n_bytes;
+        }
+        rows.forget();
+        self.push(&part[n_bytes..])
+    }
+
+    /// Reads the end of the text, and returns whether a value is missing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error as [`CsvReader::push`] does.
+    pub fn finish(&mut self) -> Result<bool, DataError> {
+        let text = mem::take(&mut self.rest);
+        self.read(&text, true)?;
+        Ok(match &self.body {
+            Body::Long(long) => long.has_missing(),
+            Body::Wide(wide) => wide.has_missing(),
+            Body::NoHeader | Body::Refused(_) => false,
+        })
+    }
+
     /// Returns the columns of the text.
     ///
     /// # Errors
     ///
     /// Returns the first fault with its line.
     pub fn columns(mut self) -> Result<Columns, DataError> {
-        let text = mem::take(&mut self.rest);
-        self.read(&text, true)?;
+        self.finish()?;
         match self.body {
             Body::NoHeader => Err(missing("a header line", "an empty file")),
             Body::Long(long) => long.columns(),

@@ -76,6 +76,11 @@ impl Wide {
         }
     }
 
+    /// Returns whether a field of a close was empty.
+    pub(super) fn has_missing(&self) -> bool {
+        self.close.iter().any(|close| close.is_nan())
+    }
+
     pub(super) fn columns(self) -> Result<Columns, DataError> {
         if let Some(error) = self.duplicate.or(self.fault.map(|(_, error)| error)) {
             return Err(error);

@@ -5,7 +5,7 @@ use crate::market::bar_frequency::inferred_periods_per_year;
 use crate::market::columns::{Columns, Feature, Origin};
 use crate::market::corporate_actions::ActionTable;
 
-use crate::market::fill_prices::FillPrices;
+use crate::market::fill_prices::{self, FillPrices};
 use crate::market::grid::Grid;
 use crate::market::market_tables::MarketTables;
 use crate::market::{csv_reader, date, validation};
@@ -52,11 +52,12 @@ impl Dataset {
     ///
     /// Returns the first fault with its row and column. Nothing is repaired.
     pub fn new(columns: Columns) -> Result<Self, DataError> {
-        validation::check(&columns)?;
+        let are_positive = validation::check(&columns)?;
         // Positions are for refusals only, and as large as a table.
         let mut columns = Columns { origin: Origin::default(), ..columns };
         let tables = MarketTables::from_columns(&mut columns);
-        let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, tables);
+        let (dates, symbols) = (columns.dates, columns.symbols);
+        let mut dataset = Self::of_grids(dates, symbols, columns.periods_per_year, tables, are_positive);
         dataset.risk_free = columns.risk_free;
         for item in columns.fundamentals {
             let known = dataset.known(item.symbol, item.available_at, (item.name, item.value));
@@ -97,14 +98,23 @@ impl Dataset {
     pub(crate) fn drawn(n_bars: usize, n_symbols: usize, tables: MarketTables) -> Result<Self, DataError> {
         let is_sound = tables.are_sound();
         let symbols = (0..n_symbols).map(|i| format!("S{i:03}")).collect();
-        let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, tables);
+        let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, tables, false);
         if !is_sound {
             validation::check(&dataset.columns())?;
         }
         Ok(dataset)
     }
 
-    fn of_grids(dates: Vec<String>, symbols: Vec<String>, periods_per_year: f64, tables: MarketTables) -> Self {
+    /// Returns the dataset of valid tables.
+    ///
+    /// `are_positive` states that every price and volume is known and above 0.
+    fn of_grids(
+        dates: Vec<String>,
+        symbols: Vec<String>,
+        periods_per_year: f64,
+        tables: MarketTables,
+        are_positive: bool,
+    ) -> Self {
         let mut dataset = Self {
             risk_free: None,
             fundamentals: Vec::new(),
@@ -124,7 +134,7 @@ impl Dataset {
             symbols,
             tables,
         };
-        dataset.derive();
+        dataset.derive(are_positive);
         dataset
     }
 
@@ -145,8 +155,9 @@ impl Dataset {
         PointInTime { symbol, available_at, bar, item }
     }
 
-    fn derive(&mut self) {
+    fn derive(&mut self, are_positive: bool) {
         let (n_bars, n_symbols) = (self.n_bars(), self.n_symbols());
+        let has_no_hole = fill_prices::has_no_hole(&self.tables, are_positive);
         let first = |holds: &dyn Fn(usize) -> bool| (0..n_bars).find(|bar| holds(*bar)).unwrap_or(usize::MAX);
         self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.tables.close.get(bar, i).is_finite())).collect();
         self.settled_at = vec![usize::MAX; n_symbols];
@@ -160,7 +171,7 @@ impl Dataset {
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
         self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
         self.has_any_actions = self.has_actions.contains(&true);
-        self.fill_prices = FillPrices::of(&self.tables, n_bars, n_symbols, self.has_any_actions);
+        self.fill_prices = FillPrices::of(&self.tables, (n_bars, n_symbols), has_no_hole, self.has_any_actions);
         let has_gap =
             |row: &[Block]| row.iter().any(|block| block.iter().fold(false, |any, close| any | close.is_nan()));
         // A symbol that can fill has a close; nothing fills in the first bar.

@@ -19,31 +19,54 @@ pub(crate) struct DistinctNames {
     /// Texts for which no slot was free.
     others: BTreeMap<String, u32>,
     last: u32,
+    /// Difference between the numbers of the last two texts, if it was 0 or 1.
+    step: u32,
 }
 
 impl DistinctNames {
     pub(crate) fn new() -> Self {
         let slots = vec![FREE; 1 << 10];
-        Self { text: String::new(), ends: Vec::new(), slots, others: BTreeMap::new(), last: FREE }
+        Self { text: String::new(), ends: Vec::new(), slots, others: BTreeMap::new(), last: FREE, step: 0 }
     }
 
     /// Returns the number of a text.
+    #[inline]
     pub(crate) fn number(&mut self, text: &str) -> u32 {
         // Files are sorted by date or by symbol: a text is often that of the previous row, or new after it there.
-        let next = self.last.wrapping_add(1);
-        let is_guessed = |number: &u32| (*number as usize) < self.ends.len() && self.name(*number) == text;
-        self.last = match [self.last, next].into_iter().find(is_guessed) {
-            Some(number) => number,
-            None => self.found(text).unwrap_or_else(|| self.add(text)),
-        };
+        let number = self.last.wrapping_add(self.step);
+        if !self.is(number, text) {
+            return self.unlikely(text);
+        }
+        self.last = number;
+        number
+    }
+
+    fn unlikely(&mut self, text: &str) -> u32 {
+        let (other, last) = (1 - self.step, self.last);
+        let number = last.wrapping_add(other);
+        let is_other = self.is(number, text);
+        self.last = if is_other { number } else { self.found(text).unwrap_or_else(|| self.add(text)) };
+        if is_other {
+            self.step = other;
+        }
         self.last
+    }
+
+    #[inline]
+    fn is(&self, number: u32, text: &str) -> bool {
+        (number as usize) < self.ends.len() && are_equal(self.name(number).as_bytes(), text.as_bytes())
     }
 
     pub(crate) fn into_names(self) -> Vec<String> {
         (0..self.ends.len() as u32).map(|number| self.name(number).to_owned()).collect()
     }
 
-    fn name(&self, number: u32) -> &str {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    #[inline]
+    pub(crate) fn name(&self, number: u32) -> &str {
         let number = number as usize;
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         &self.text[start..self.ends[number]]
@@ -90,6 +113,18 @@ impl DistinctNames {
     }
 }
 
+/// Returns whether two texts are equal.
+///
+/// The short ones of most columns need no call.
+#[inline]
+fn are_equal(one: &[u8], other: &[u8]) -> bool {
+    let words = |text: &[u8]| Some((*text.first_chunk::<8>()?, *text.last_chunk::<8>()?)).filter(|_| text.len() <= 16);
+    match (words(one), words(other)) {
+        (Some(words), Some(others)) => one.len() == other.len() && words == others,
+        _ => one == other,
+    }
+}
+
 fn hash(text: &[u8]) -> u64 {
     let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let (words, rest) = text.as_chunks::<8>();
@@ -108,6 +143,20 @@ mod tests {
         let found: Vec<u32> = ["B", "A", "B", "", "A", "B", "", ""].iter().map(|text| names.number(text)).collect();
         assert_eq!(found, [0, 1, 0, 2, 1, 0, 2, 2]);
         assert_eq!(names.into_names(), ["B", "A", ""]);
+    }
+
+    #[test]
+    fn texts_of_any_length_are_equal_only_to_themselves() {
+        for length in 0..20 {
+            let text = "A".repeat(length);
+            assert!(are_equal(text.as_bytes(), text.as_bytes()));
+            assert!(!are_equal(text.as_bytes(), (text.clone() + "A").as_bytes()));
+            for place in 0..length {
+                let mut other = text.clone().into_bytes();
+                other[place] = b'B';
+                assert!(!are_equal(text.as_bytes(), &other) && !are_equal(&other, text.as_bytes()));
+            }
+        }
     }
 
     #[test]

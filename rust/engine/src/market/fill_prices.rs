@@ -34,14 +34,19 @@ impl FillPrices {
     /// Returns the prices of a market with known columns and actions.
     ///
     /// A copy is made only if neither the opens nor the closes are the reference prices.
-    pub(crate) fn of(market: &MarketTables, n_bars: usize, n_symbols: usize, has_any_actions: bool) -> Self {
+    pub(crate) fn of(
+        market: &MarketTables,
+        (n_bars, n_symbols): (usize, usize),
+        has_no_hole: bool,
+        has_any_actions: bool,
+    ) -> Self {
         let (mut fill_all, mut opens_say_all) = (true, market.open.is_some());
         vectorized(
             Arch::new(),
             #[inline(always)]
             || {
                 // Most markets have no hole, which flat loops show faster.
-                let first = if has_no_hole(market) { n_bars } else { 1 };
+                let first = if has_no_hole { n_bars } else { 1 };
                 for bar in first..n_bars {
                     for i in 0..lane_sums::n_blocks(n_symbols) {
                         let cells = Cells::new(market, bar, i);
@@ -77,14 +82,25 @@ impl FillPrices {
 
 /// Returns whether every symbol has all its prices, and trades in every bar.
 ///
-/// It may return false where it is so, if the market has actions.
-#[inline(always)]
-fn has_no_hole(market: &MarketTables) -> bool {
+/// It may return false where it is so, if the market has actions. Prices and volumes that are known to be above 0 are not
+/// read again.
+pub(crate) fn has_no_hole(market: &MarketTables, are_positive: bool) -> bool {
     let has_actions = market.dividends.is_some() || market.splits.is_some() || market.tradable.is_some();
-    !has_actions
-        && all(market.close.blocks().as_flattened(), f64::is_finite)
-        && market.open.as_ref().is_none_or(|open| all(open.blocks().as_flattened(), f64::is_finite))
-        && market.volume.as_ref().is_none_or(|volume| all(volume.blocks().as_flattened(), |volume| volume != 0.0))
+    if has_actions || are_positive {
+        return !has_actions;
+    }
+    vectorized(
+        Arch::new(),
+        #[inline(always)]
+        || {
+            all(market.close.blocks().as_flattened(), f64::is_finite)
+                && market.open.as_ref().is_none_or(|open| all(open.blocks().as_flattened(), f64::is_finite))
+                && market
+                    .volume
+                    .as_ref()
+                    .is_none_or(|volume| all(volume.blocks().as_flattened(), |volume| volume != 0.0))
+        },
+    )
 }
 
 /// Eight adjacent symbols in a bar.

@@ -45,12 +45,9 @@ impl LongRows {
         self.len() == 0
     }
 
-    /// Makes room for rows, so that growth copies none.
-    pub(crate) fn reserve(&mut self, n_rows: usize) {
-        // Without the room the rows grow as usual, or fail there.
-        for (_, column) in &mut self.values {
-            column.try_reserve_exact(n_rows).ok();
-        }
+    /// Returns the values of each column.
+    pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        self.values.iter_mut().map(|(_, column)| column)
     }
 
     /// Adds a row with a value per column.
@@ -58,6 +55,14 @@ impl LongRows {
         self.keys.push(date, symbol);
         for ((_, column), value) in self.values.iter_mut().zip(values) {
             column.push(*value);
+        }
+    }
+
+    /// Adds rows: the number of each date and symbol, and the values by column.
+    pub(crate) fn append(&mut self, dates: &[u32], symbols: &[u32], columns: &[Vec<f64>]) {
+        self.keys.extend(dates, symbols);
+        for ((_, column), values) in self.values.iter_mut().zip(columns) {
+            column.extend_from_slice(values);
         }
     }
 

@@ -48,15 +48,23 @@ pub(crate) fn is_volume(volume: f64) -> bool {
     volume.is_nan() || volume == 0.0 || (1e-15..=1e18).contains(&volume)
 }
 
+#[inline(always)]
+fn is_positive(value: f64) -> bool {
+    value > 0.0
+}
+
 /// Checks every column and returns the first fault, with its row and column.
-pub(crate) fn check(columns: &Columns) -> Check {
+///
+/// Returns whether every price and volume is known and above 0.
+pub(crate) fn check(columns: &Columns) -> Result<bool, DataError> {
     check_axis(columns)?;
     check_shapes(columns)?;
-    check_prices(columns)?;
+    let are_positive = check_prices(columns)? & check_volumes(columns)?;
     check_actions(columns)?;
     check_delistings(columns)?;
     check_lanes(columns)?;
-    check_features(columns)
+    check_features(columns)?;
+    Ok(are_positive)
 }
 
 fn check_axis(columns: &Columns) -> Check {
@@ -133,27 +141,30 @@ fn check_shapes(columns: &Columns) -> Check {
     Ok(())
 }
 
-fn check_prices(columns: &Columns) -> Check {
+fn check_prices(columns: &Columns) -> Result<bool, DataError> {
     let tables = [
         ("close", Some(&columns.close)),
         ("open", columns.open.as_ref()),
         ("high", columns.high.as_ref()),
         ("low", columns.low.as_ref()),
     ];
+    let mut are_positive = true;
     for (name, table) in tables {
         if let Some(table) = table {
             let range = "between 1e-15 and 1e15 (NaN for no price)";
-            check_cells(columns, Requirement { slug: "price_invalid", name, range }, table, is_price)?;
+            are_positive &= check_cells(columns, Requirement { slug: "price_invalid", name, range }, table, is_price)?;
         }
     }
-    Ok(())
+    Ok(are_positive)
+}
+
+fn check_volumes(columns: &Columns) -> Result<bool, DataError> {
+    let Some(volume) = &columns.volume else { return Ok(true) };
+    let range = "0 or between 1e-15 and 1e18 (NaN where unknown)";
+    check_cells(columns, Requirement::value("volume", range), volume, is_volume)
 }
 
 fn check_actions(columns: &Columns) -> Check {
-    if let Some(volume) = &columns.volume {
-        let range = "0 or between 1e-15 and 1e18 (NaN where unknown)";
-        check_cells(columns, Requirement::value("volume", range), volume, is_volume)?;
-    }
     if let Some(splits) = &columns.splits {
         let is_ratio = |value: f64| value.is_nan() || (1e-9..=1e9).contains(&value);
         let range = "between 1e-9 and 1e9 (NaN or 1 for none)";
@@ -321,18 +332,27 @@ fn check_versions(columns: &Columns) -> Check {
     Err(DataError::new("value_invalid", message))
 }
 
-fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds: impl Fn(f64) -> bool) -> Check {
+/// Checks every cell of a table, and returns whether all are above 0.
+fn check_cells(
+    columns: &Columns,
+    requirement: Requirement,
+    table: &[f64],
+    holds: impl Fn(f64) -> bool,
+) -> Result<bool, DataError> {
     // The check has no branch per cell. The first fault is searched only in a table with faults.
-    let all_hold = vectorized(
+    let (all_hold, are_positive) = vectorized(
         Arch::new(),
         #[inline(always)]
-        || table.iter().fold(true, |all, value| all & holds(*value)),
+        || {
+            let check = |(all, above), value| (all & holds(value), above & is_positive(value));
+            table.iter().copied().fold((true, true), check)
+        },
     );
     if all_hold {
-        return Ok(());
+        return Ok(are_positive);
     }
     match table.iter().position(|value| !holds(*value)) {
-        None => Ok(()),
+        None => Ok(are_positive),
         Some(cell) => Err(cell_error(columns, requirement, cell, table[cell])),
     }
 }
