@@ -142,17 +142,14 @@ def run(
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Propose and validate strategies, and write a short list of candidates."""
-    from openoutcry.research.proposers import build_proposer
-
     check_tables(tables, table_format)
-    split = (mode, folds, train, test, holdout_bars, embargo, horizon)
-    budgets = (max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds)
+    split = mode, folds, train, test, holdout_bars, embargo, horizon
     options: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
     options |= {"allow_code": allow_code_gen, "unsafe_no_isolation": unsafe_no_isolation}
-    options |= {"training_cutoff": training_cutoff, "costs": CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)}
-    options["gates"] = _gates(gates, accept_implausible=accept_implausible)
-    config = _config(split, budgets, options, all_kept=all_kept)
-    proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
+    options |= {"training_cutoff": training_cutoff, "gates": _gates(gates, accept_implausible=accept_implausible)}
+    options["costs"] = CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)
+    config = _config(split, (max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds), all_kept, options)
+    proposer = _proposer(provider, model, training_cutoff)
     spec = f"{provider} {model}" if model else provider
     workspace = _workspace(out, (ledger, ledger_dir), (source, spec, reading), as_json)
     load = partial(open_dataset, source, reading)
@@ -174,13 +171,12 @@ def resume(
     For a session that has ended, its files are written again.
     """
     from openoutcry.research import session_manager
-    from openoutcry.research.proposers import build_proposer
     from openoutcry.research.session_records import session_of
 
     recorded = session_of(journal, session, is_cut=True)
     start = recorded.start
     provider, _, model = str(start["provider"]).partition(" ")
-    proposer = build_proposer(provider, model or None, training_cutoff=start["config"]["training_cutoff"])
+    proposer = _proposer(provider, model or None, start["config"]["training_cutoff"])
     origin = str(start["data"]), str(start["provider"]), _reading(start)
     workspace = _workspace(_folder(journal), (ledger, ledger_dir), origin, as_json)
     load = _loader(start, source)
@@ -280,6 +276,12 @@ def prompt(
     echo_lines(Blobs(journal.parent / BLOBS).get(found[number - 1]["prompt_sha256"]).decode("utf-8"))
 
 
+def _proposer(provider: str, model: str | None, training_cutoff: str | None) -> Any:
+    from openoutcry.research.proposers import build_proposer
+
+    return build_proposer(provider, model, training_cutoff=training_cutoff)
+
+
 def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig, workspace: Workspace) -> Result:
     from openoutcry.research import session_manager
 
@@ -287,7 +289,7 @@ def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig
 
 
 def _config(
-    split: tuple[Any, ...], budgets: tuple[Any, ...], options: Mapping[str, Any], *, all_kept: bool
+    split: tuple[Any, ...], budgets: tuple[Any, ...], all_kept: bool, options: Mapping[str, Any]
 ) -> ResearchConfig:
     from openoutcry.research.session_config import Budgets, Guard, ResearchConfig, Split
 

@@ -121,11 +121,9 @@ def score(
         evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
-        holdouts = recorded_holdouts(entries.records, [window.dataset for window in evaluation.windows])
-        result = _Result(board, evaluation, replace(entries, notes=(*entries.notes, *holdouts)))
+        result = _Result(board, evaluation, _with_holdouts(entries, evaluation))
     _check_originals(result.board, original or ())
-    if report is not None:
-        _write(result, report)
+    _write(result, report)
     written = _write_tables(result, tables, table_format)
     if as_json:
         echo_json(_as_json(result, written))
@@ -199,7 +197,14 @@ def _write_tables(result: _Result, tables: Path | None, table_format: str) -> li
     return write_tables_of(lambda: score_tables(view_of(result.board, result.evaluation)), tables, table_format)
 
 
-def _write(result: _Result, report: Path) -> None:
+def _with_holdouts(entries: Entries, evaluation: Evaluation) -> Entries:
+    holdouts = recorded_holdouts(entries.records, [window.dataset for window in evaluation.windows])
+    return replace(entries, notes=(*entries.notes, *holdouts))
+
+
+def _write(result: _Result, report: Path | None) -> None:
+    if report is None:
+        return
     from openoutcry.report.score_report import write_score_report
 
     write_score_report(

@@ -7,7 +7,6 @@ from typing import Any
 
 from openoutcry.harness.conformance.conformance_report import FAILED
 from openoutcry.harness.conformance.decision_rules import ascii_excerpt
-from openoutcry.untrusted.counted_nouns import counted
 
 
 def summary(report: Mapping[str, Any]) -> list[str]:
@@ -27,7 +26,7 @@ def summary(report: Mapping[str, Any]) -> list[str]:
         f"examined: {report['date']}, by {examiner}, {versions}, seed {report['seed']}",
         f"transport: {_transport(report.get('harness'))}",
         f"limits: {allowed}",
-        f"answers: {timing['n_answers']:,} in {counted(timing['n_sessions'], 'session')}{_longest(timing)}",
+        f"answers: {timing['n_answers']:,} in {timing['n_sessions']:,} sessions{_longest(timing)}",
         f"orders: {report['n_orders']:,}{evidence}",
         f"deterministic: {'claimed and checked' if report['deterministic'] else 'not claimed'}",
         f"signed: {signer}",
