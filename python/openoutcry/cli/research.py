@@ -142,6 +142,8 @@ def run(
     reading: Reading = NOTHING_STATED,
 ) -> None:
     """Propose and validate strategies, and write a short list of candidates."""
+    from openoutcry.research import session_manager
+
     check_tables(tables, table_format)
     split = mode, folds, train, test, holdout_bars, embargo, horizon
     options: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
@@ -153,7 +155,7 @@ def run(
     spec = f"{provider} {model}" if model else provider
     workspace = _workspace(out, (ledger, ledger_dir), (source, spec, reading), as_json)
     load = partial(open_dataset, source, reading)
-    search = partial(_research, load, proposer, config, workspace)
+    search = partial(session_manager.research, load, proposer, config, workspace)
     _run_and_print(load, search, workspace, as_json, (tables, table_format))
 
 
@@ -280,12 +282,6 @@ def _proposer(provider: str, model: str | None, training_cutoff: str | None) -> 
     from openoutcry.research.proposers import build_proposer
 
     return build_proposer(provider, model, training_cutoff=training_cutoff)
-
-
-def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig, workspace: Workspace) -> Result:
-    from openoutcry.research import session_manager
-
-    return session_manager.research(load, proposer, config, workspace)
 
 
 def _config(
