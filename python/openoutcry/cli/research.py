@@ -148,13 +148,11 @@ def run(
     split = mode, folds, train, test, holdout_bars, embargo, horizon
     options: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
     options |= {"allow_code": allow_code_gen, "unsafe_no_isolation": unsafe_no_isolation}
-    options |= {"training_cutoff": training_cutoff, "gates": _gates(gates, accept_implausible=accept_implausible)}
-    options["costs"] = CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)
+    options |= {"training_cutoff": training_cutoff, "costs": CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)}
+    options["gates"] = _gates(gates, accept_implausible=accept_implausible)
     config = _config(split, (max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds), all_kept, options)
-    proposer = _proposer(provider, model, training_cutoff)
-    spec = f"{provider} {model}" if model else provider
-    workspace = _workspace(out, (ledger, ledger_dir), (source, spec, reading), as_json)
-    load = partial(open_dataset, source, reading)
+    workspace = _workspace(out, (ledger, ledger_dir), (source, f"{provider} {model or ''}".strip(), reading), as_json)
+    load, proposer = partial(open_dataset, source, reading), _proposer(provider, model, training_cutoff)
     search = partial(session_manager.research, load, proposer, config, workspace)
     _run_and_print(load, search, workspace, as_json, (tables, table_format))
 
