@@ -207,6 +207,13 @@ def test_the_callback_prints_logs_and_draws_and_does_not_change_the_training(
     assert "evaluation/sharpe" in (tmp_path / "progress.csv").read_text().splitlines()[0].split(",")
 
 
+def test_the_last_evaluation_is_of_the_final_model_if_training_ends_at_a_multiple_of_every() -> None:
+    callback = EvaluationCallback(windows=[(40, 80)], every=128, verbose=0)
+    model = model_of(OpenOutcryVecEnv(lanes())).learn(256, callback=callback)
+    assert [steps for steps, _ in callback.history] == [0, 128, 256]
+    assert callback.history[-1][1] == tuple(evaluate(model, windows=[(40, 80)]).values("return").tolist())
+
+
 def test_an_undefined_metric_is_a_gap_of_the_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # With one return, a Sharpe ratio is undefined.
     picture = tmp_path / "curve.svg"

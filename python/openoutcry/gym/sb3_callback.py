@@ -74,6 +74,9 @@ class EvaluationCallback(BaseCallback):  # type: ignore[misc]
         return True
 
     def _on_training_end(self) -> None:
+        # An evaluation at the last step was made before the last update of the model.
+        if len(self.history) > 1 and self.history[-1][0] == self.num_timesteps:
+            self.history.pop()
         self._evaluate()
 
     def _evaluate(self) -> None:
