@@ -27,6 +27,10 @@ _PART = 1 << 20
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\xd0\xcf\x11\xe0": "Excel 97"}
 _FEATHER_1 = b"FEA1"
 _OPENERS: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+# The names within a damaged zip may be empty or no text.
+_DAMAGES = (
+    EOFError, IndexError, OSError, RuntimeError, UnicodeDecodeError, lzma.LZMAError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _ZIP, _WORKBOOK = b"PK\x03\x04", "[Content_Types].xml"
 _OTHER_ENCODINGS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32"}
 
@@ -48,7 +52,7 @@ def file_bytes(path: Path) -> bytes:
             with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
                 if _WORKBOOK not in archive.namelist():
                     return _unzipped(archive, raw, path)
-    except (EOFError, OSError, RuntimeError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGES as error:
         message = f"a complete archive is required; received {path.name!r}: {error}"
         raise refusal("field_unparsable", f"{message}; hint: download it again, or decompress it yourself") from error
     return plain_bytes(path)
@@ -132,7 +136,7 @@ def frame_table(content: bytes, path: Path) -> TextTable | None:
 
 def _check_workbook(content: bytes, path: Path) -> None:
     """Refuse a workbook that is too large, and an archive within an archive."""
-    with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with suppress(zipfile.BadZipFile, UnicodeDecodeError), zipfile.ZipFile(io.BytesIO(content)) as archive:
         if _WORKBOOK not in archive.namelist():
             message = f"one archive around a file is required; received a zip in {path.name!r}"
             raise refusal("field_unparsable", f"{message}; hint: unpack it and name its file")

@@ -6,11 +6,17 @@ one before. The metadata bounds each of them; only texts with shared prefixes ar
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from openoutcry.data.readers.parquet_footer import column_damage, footer_size
 from openoutcry.errors import refusal
 
+# A longer footer, such as that of 2,000 columns, takes longer to check than to read.
+_LONGEST_FOOTER = 1 << 18
 _PREFIXED, _PART = "DELTA_BYTE_ARRAY", 64 << 20
 _HINT = "hint: leave out the columns that are not prices, or split it"
 
@@ -58,12 +64,15 @@ def checked_chunks(parts: Sequence[Any], limit: Limit) -> list[Any]:
 
     Raises:
         OpenOutcryError: `dataset_too_large`: the files have more values or bytes than their size can hold.
+        OSError: the metadata of a column are damaged.
     """
     from pyarrow import parquet
 
     n_rows = n_values = n_bytes = n_prefixed = 0
     found: list[Any] = []
     for part in parts:
+        if damage := _damage(part):
+            raise OSError(damage)
         with parquet.ParquetFile(part) as file:
             n_columns = file.metadata.num_columns
             n_rows += file.metadata.num_rows
@@ -78,6 +87,18 @@ def checked_chunks(parts: Sequence[Any], limit: Limit) -> list[Any]:
             n_nested = sum(chunk.num_values for chunk in found)
             _check_values(n_nested, f"{n_rows} rows of {n_columns} columns with {n_nested} values", limit)
     return found
+
+
+def _damage(part: Any) -> str:
+    """Return why Arrow cannot make the metadata of some column, or an empty text."""
+    with part.open("rb") if isinstance(part, Path) else nullcontext(part) as file:
+        n_bytes = file.seek(0, os.SEEK_END)
+        file.seek(max(n_bytes - 8, 0))
+        size = footer_size(file.read(8))
+        if not 0 < size <= min(n_bytes, _LONGEST_FOOTER):
+            return ""
+        file.seek(n_bytes - size)
+        return column_damage(file.read(size))
 
 
 def is_prefixed(chunk: Any) -> bool:
