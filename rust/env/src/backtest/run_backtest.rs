@@ -5,12 +5,12 @@ use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, p
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
     BlockRun, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules,
-    StepError, Stepped, Window, Workspace, run_block, step_once,
+    StepError, Window, Workspace, run_block, step_once,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
-use crate::backtest::run::{Run, Totals};
+use crate::backtest::run::Run;
 use crate::episode::single_episode::{Episode, check_lookback};
 
 /// A backtest: a market, a window, and the settings of a run.
@@ -177,14 +177,12 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::Money);
-        let (mut account, mut totals) = (TableAccount::new(self, orders), Totals::default());
+        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
+        let mut account = TableAccount::new(self, orders);
         for decision in 0..self.window.n_decisions() {
-            let nav = account.book.nav();
-            let Some(stepped) = account.advance(self, decision, &mut workspace) else { break };
-            totals.add(nav, &stepped, &account.book);
+            account.advance(self, decision, &mut workspace);
         }
-        account.finish().map(|run| run.with_totals(totals))
+        account.finish()
     }
 
     /// Runs many tables of decisions.
@@ -202,7 +200,7 @@ impl<'a> Backtest<'a> {
                 let together = self.run_together(&mut accounts, decision, &workspace);
                 if together == 0 {
                     for account in &mut accounts {
-                        let _ = account.advance(self, decision, &mut workspace);
+                        account.advance(self, decision, &mut workspace);
                     }
                 }
                 decision += together.max(1);
@@ -265,22 +263,15 @@ impl TableAccount {
         self.fault.is_none() && self.run.terminated_at.is_none()
     }
 
-    /// Runs a decision; `None` if the account has ended or the step was refused.
     #[inline]
-    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) -> Option<Stepped> {
+    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) {
         if !self.is_open() {
-            return None;
+            return;
         }
         let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
         match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
-            Ok(stepped) => {
-                self.run.push(&stepped, workspace.events(), &[]);
-                Some(stepped)
-            }
-            Err(fault) => {
-                self.fault = Some(fault);
-                None
-            }
+            Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
+            Err(fault) => self.fault = Some(fault),
         }
     }
 
