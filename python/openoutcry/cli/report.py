@@ -104,7 +104,8 @@ def report(
     _echo_notices(origin.notices)
     summary: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
     summary |= _write(made, out, origin, proof, inputs, has_data=not without_data)
-    summary["tables"] = written = _write_tables(made, tables, table_format, inputs)
+    written = _write_tables(made, tables, table_format, inputs)
+    summary |= {"tables": written} if written else {}
     _show(summary, written, str(done), as_json)
 
 
