@@ -29,7 +29,8 @@ def agent_fold(row: ScoreRow, key: str, labels: Sequence[str]) -> str:
         key: Id of the section, unique on the page.
         labels: Labels of the windows of the page, which a narrow screen shows if the agent has the same ones.
     """
-    notes = Footnotes(f"{key}-note")
+    # A page of fifty agents stays below a megabyte.
+    notes = Footnotes(f"{key}-note", is_short=True)
     verdict, _, why = verdict_line(row).partition(": ")
     parts = [
         f"<p><b>{escape(verdict.capitalize())}</b>{': ' if why else ''}{escape(why)}.</p>",
@@ -220,11 +221,8 @@ def _windows(row: ScoreRow, notes: Footnotes, page: Sequence[str]) -> str:
         shown = [show(name, w.values, w.reasons, notes) for w in row.windows]
         cells = "".join(map(_value, shown, labels))
         body.append(f'<tr><th scope="row">{METRICS[name].label}</th>{cells}</tr>')
-    # The number of seeds is that of all windows, unless some are missing.
-    n_seeds = {w.n_seeds for w in row.windows}
-    of = f", of {n_seeds.pop()}" if len(n_seeds) == 1 else ""
-    passed = (f"{w.n_passed}{'' if of else f' of {w.n_seeds}'}" for w in row.windows)
-    body.append(f'<tr><th scope="row">Seeds that pass{of}</th>{"".join(map(_value, passed, labels))}</tr>')
+    cells = "".join(map(_value, (f"{w.n_passed} of {w.n_seeds}" for w in row.windows), labels))
+    body.append(f'<tr><th scope="row">Seeds that pass</th>{cells}</tr>')
     head = f'<tr><th scope="col">Window</th>{window_heads(row.windows, dated=False)}</tr>'
     return (
         '<table class="months strip tiles"><caption class="hidden">Every window</caption>'
