@@ -94,7 +94,7 @@ def test_no_style_without_information_is_eligible_above_the_level(kind: Kind) ->
             halves[name] += name in TIMED and passes(days, held, passive, 3, HALVES)
     shown = ", ".join(f"{name} {wins / n:.1%}" for name, wins in won.most_common(4))
     print(f"{kind.name}: {shown} of {n}; equal, weekly in edition 1: {first / n:.1%}")
-    for name in TIMED:
+    for name in sorted(TIMED):
         shares = f"{second[name] / n:.1%} in edition 2, {won[name] / n:.1%} in edition 3"
         print(f"  {name}: {shares}, {halves[name] / n:.1%} with eight windows")
     assert max(won.values()) / n <= bound(0.05, n)
