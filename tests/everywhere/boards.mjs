@@ -16,6 +16,7 @@ export function boards(oo, { csv, scenarios, splits, seed, market, windows, cost
     scenarios: scenarios.map((name) => splits.map((split) => oo.Dataset.scenario(name, draws, { split }).fingerprint)),
     records: Object.fromEntries(oo.BASELINES.map((name, k) => [name, oo.sha256(records[k])])),
     first_edition: hashed(oo.score(records, board, { config: { edition: 1 } })),
+    second_edition: hashed(oo.score(records, board, { config: { edition: 2 } })),
     board: hashed(oo.score(records, board)),
     returns: hashed(oo.scoreReturns(returns, trials)),
   };

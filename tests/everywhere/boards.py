@@ -46,7 +46,7 @@ def _results(given: Fields, market: oo.Dataset, seed: int) -> Fields:
     costs = oo.CostModel(**given["costs"])
     records = {name: _record(name, market, given, costs, seed) for name in oo.agents.NAMES}
     submitted = [submit(record, market) for record in records.values()]
-    first, board = (native.score_field(submitted, f'{{"edition": {edition}}}') for edition in (1, 2))
+    first, second, board = (native.score_field(submitted, f'{{"edition": {edition}}}') for edition in (1, 2, 3))
     return {
         "csv": oo.Dataset.from_csv(CSV).fingerprint,
         "walk": oo.Dataset.synthetic(3, 90, seed).fingerprint,
@@ -55,6 +55,7 @@ def _results(given: Fields, market: oo.Dataset, seed: int) -> Fields:
         ],
         "records": {name: _sha256(record.to_json()) for name, record in records.items()},
         "first_edition": _sha256(native.canonicalize(first)),
+        "second_edition": _sha256(native.canonicalize(second)),
         "board": _sha256(native.canonicalize(board)),
         "returns": _sha256(native.canonicalize(oo.score_run(given["returns"], given["trials"]))),
     }

@@ -221,9 +221,9 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
     for score, row in zip(board.scores, agents, strict=True):
         row = row[row.index(score.agent_id) :]
         assert row[1] == (DASH if score.z is None else number(score.z))
-        assert row[8] == f"{score.n_won} of 2"
-        assert row[10] == str(score.trials["n_trials"])
-        for cell, side in zip(row[4:8], score.sides, strict=True):
+        assert row[9] == f"{score.n_won} of 2"
+        assert row[11] == str(score.trials["n_trials"])
+        for cell, side in zip(row[4:9], score.sides, strict=True):
             shown = f"{number(side['sharpe'])} \u00b1 {number(side['standard_error'])}" if side["sharpe"] else DASH
             assert cell == shown
     for score, found in zip(board.scores, re.findall(r'<table class="gates">.*?</table>', page), strict=True):

@@ -15,11 +15,13 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring import multiple_testing, scorer, skill
+from openoutcry.scoring.verdict import BENCHMARKS
 
 YEAR, LENGTHS = 252.0, [252] * 4
 QUICK: dict[str, Any] = {"draws": {"replicates": 199}}
-# SHA-256 of the board of `RECORDS` that the scorer wrote before it had editions.
+# SHA-256 of the boards of `RECORDS` that the scorer wrote before it had editions, and while the second was current.
 FIRST_EDITION = "6b2e31e574ac935b298d68e1c3b1560365a4def9b7db2204091b97ad77af7b71"
+SECOND_EDITION = "f0dcbc05835528a6c622619de1e2409fa7ed28fce206961ab3daf200f028e0b9"
 
 
 def noise(seed: int, ratio: float = 0.0, n: int = 1_008) -> Array:
@@ -69,7 +71,7 @@ def test_records_are_replayed_and_scored() -> None:
     # Equal weight is a benchmark: nothing of it is left that a test could be of.
     assert board.tests["cash"]["n_agents"] == 2
     assert (board["equal-weight"].rank, board["equal-weight"].z) == (None, None)
-    assert (board.edition, [*board.tests]) == (2, ["buy-and-hold", "cash", "equal-weight", "passive-mix"])
+    assert (board.edition, [*board.tests]) == (3, [*BENCHMARKS])
     assert json.loads(board.text)["scores"][0]["agent_id"] == board.scores[0].agent_id
 
 
@@ -89,9 +91,15 @@ def test_a_board_of_the_first_edition_is_that_of_two_benchmarks_to_the_bit() -> 
     assert (first.edition, [*first.tests]) == (1, ["buy-and-hold", "cash"])
     assert hashlib.sha256(native.canonicalize(first.text).encode()).hexdigest() == FIRST_EDITION
     assert "edition" not in json.loads(first.text)
-    for edition in (0, 3, "2", 1.5):
+    for edition in (0, 4, "2", 1.5):
         with pytest.raises(oo.OpenOutcryError):
             board_of({"a": noise(1)}, config={"edition": edition})
+
+
+def test_a_board_of_the_second_edition_is_that_of_four_benchmarks_to_the_bit() -> None:
+    second = oo.score(RECORDS, dataset=MARKET, config=QUICK | {"edition": 2})
+    assert (second.edition, [*second.tests]) == (2, [*BENCHMARKS[:4]])
+    assert hashlib.sha256(native.canonicalize(second.text).encode()).hexdigest() == SECOND_EDITION
 
 
 def test_every_benchmark_of_the_second_edition_is_regressed_out() -> None:
@@ -112,6 +120,30 @@ def test_every_benchmark_of_the_second_edition_is_regressed_out() -> None:
         key = f"p_below_{name.replace('-', '_')}"
         assert [each[key] for each in found.windows] == pytest.approx(multiple_testing.holm(np.array(below)))
     assert found.z == min(side["deflated"]["z"] for side in found.sides)
+
+
+def test_the_past_mix_has_slopes_and_risk_of_earlier_returns() -> None:
+    random = np.random.default_rng(6)
+    equal = HELD + 0.002 * random.standard_normal(len(HELD))
+    days = noise(2, 1.0) + 0.4 * equal
+    found = board_of({"a": days}, equal_weight=equal, passive=equal[None])["a"]
+    on, rest, seen = np.column_stack([HELD, equal]), np.empty(0), 0
+    while seen < len(days):
+        known, until = slice(seen or 63), (seen + seen // 4) or 63
+        slopes = np.linalg.lstsq(np.column_stack([np.ones_like(HELD), on])[known], days[known], rcond=None)[0][1:]
+        rest = np.append(rest, (days - on @ slopes)[seen:until])
+        seen = until
+    square, overall, scaled = (rest[:63] ** 2).mean(), (rest**2).mean(), []
+    for value in rest:
+        scaled.append(value / max(np.sqrt(square / overall), 0.3))
+        square += 0.067 * (value**2 - square)
+    assert found.sides[4]["name"] == "past-mix"
+    assert found.sides[4]["mean"] == pytest.approx(np.mean(scaled) * YEAR, rel=1e-8)
+    moments = skill.Moments.of(np.array(scaled))
+    no_credit = skill.Moments(moments.n_returns, moments.sharpe, min(moments.skew, 0.0), moments.kurtosis)
+    assert found.sides[4]["deflated"]["z"] == pytest.approx(skill.deflate(no_credit, 1).z, rel=1e-8)
+    board = board_of({"a": days}, equal_weight=equal, passive=equal[None], config=QUICK | {"edition": 2})
+    assert (board.edition, board["a"].sides) == (2, found.sides[:4])
 
 
 def test_a_missing_benchmark_is_a_reason_and_never_left_out() -> None:

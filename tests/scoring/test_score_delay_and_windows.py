@@ -70,9 +70,9 @@ def test_the_lost_ratio_is_that_of_a_record_with_the_decisions_one_bar_later() -
     late = np.vstack([np.zeros((1, 4)), weights[:-1]])
     # Each window starts in cash, so the delayed run has no position on its first day.
     late[[start for start, _ in at.windows]] = 0.0
-    found, strictest = now.diagnostics["delay"], judged(at, late)["agent"].sides[-1]
-    assert now.sides[-1]["name"] == "passive-mix"
-    assert found["sharpe"] == pytest.approx(now.sides[-1]["sharpe"])
+    found, strictest = now.diagnostics["delay"], judged(at, late)["agent"].sides[3]
+    assert now.sides[3]["name"] == "passive-mix"
+    assert found["sharpe"] == pytest.approx(now.sides[3]["sharpe"])
     assert found["delayed"] == pytest.approx(strictest["sharpe"], rel=1e-6)
     assert found["lost"] == pytest.approx(found["sharpe"] - max(found["delayed"], 0.0))
 
@@ -215,7 +215,7 @@ def test_the_board_says_how_windows_are_judged_and_what_it_means_for_convex_styl
     assert "a convex style, which loses a little in most windows, cannot be eligible" in each
     assert each.endswith("a suite with the gate `windows: pooled` judges it on all days together")
     first, *others = board(edition=1).caveats
-    assert first.startswith("the board has scorer edition 1, in which equal-weight, passive-mix do not decide")
+    assert first.startswith("the board has scorer edition 1, in which equal-weight, passive-mix, past-mix")
     assert others == [each]
 
 

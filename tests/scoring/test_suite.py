@@ -24,6 +24,7 @@ from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.scoring.board_notices import edition_notices
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
+from openoutcry.scoring.verdict import BENCHMARKS
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(sys.executable).with_name("openoutcry")
@@ -83,7 +84,8 @@ def call(*words: str | Path, code: int = 0) -> str:
 @pytest.mark.parametrize(
     ("name", "edition", "scorer_edition", "digest"),
     [
-        ("default", "2026.2", 2, "372386eaa9aa5761044bb17ccbdcf899b23292f6e4187d41a7946519b7188233"),
+        ("default", "2026.3", 3, "a64cbed3f4c82d4898d5f14065d843f67a475982705c479455d8281c215beaaa"),
+        ("default-2026.2", "2026.2", 2, "372386eaa9aa5761044bb17ccbdcf899b23292f6e4187d41a7946519b7188233"),
         ("default-2026.1", "2026.1", 1, "0db50571644f0c483d84d152cac4a43ea4067c71072bef9640d459e257d4d7e2"),
     ],
 )
@@ -100,8 +102,8 @@ def test_the_bundled_suites_have_the_digests_of_their_editions(
 def test_the_benchmarks_of_a_suite_determine_the_edition_of_its_boards() -> None:
     first = Suite.from_json(json.dumps({name: value for name, value in DEFAULT.items() if name != "benchmarks"}))
     assert (first.scorer_edition, first.benchmarks) == (1, ("buy-and-hold", "cash"))
-    assert Suite.load().benchmarks == ("buy-and-hold", "cash", "equal-weight", "passive-mix")
-    for suite in (first, Suite.load()):
+    assert Suite.load().benchmarks == BENCHMARKS
+    for suite in (first, Suite.load("default-2026.2"), Suite.load()):
         evaluation = Evaluation(*suite.seal())
         assert evaluation.config()["edition"] == suite.scorer_edition
 
@@ -301,7 +303,10 @@ def test_a_suite_without_benchmarks_is_a_warning_and_its_digest_is_that_of_the_f
         json.dumps({name: each for name, each in SMALL.items() if name != "benchmarks"}), encoding="utf-8"
     )
     done = typed("suite", "seal", source, sealed, "--keys", keys)
-    assert "warning: the suite has scorer edition 1, in which equal-weight, passive-mix do not decide" in done.stderr
+    assert (
+        "warning: the suite has scorer edition 1, in which equal-weight, passive-mix, past-mix do not decide"
+        in done.stderr
+    )
     wanted = done.stderr.partition("hint: `")[2].partition("`")[0]
     whole = json.loads(source.read_text(encoding="utf-8")) | json.loads(f"{{{wanted}}}")
     assert edition_notices(Suite.from_json(json.dumps(whole)).scorer_edition) == []

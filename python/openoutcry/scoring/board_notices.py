@@ -18,17 +18,20 @@ _DELAY = (
     "an agent that is sensitive to a delay of one bar may trade on stale prices: check how its prices were made "
     "(`openoutcry data check`) and whether its orders could have been executed at them"
 )
-_CURRENT = 2
+_SECOND, _CURRENT = 2, 3
+# What an agent may do to beat the benchmarks of an edition.
+_BEATEN_BY = {1: "rebalancing alone", 2: "raising its exposure after losses"}
 
 
 def edition_notices(edition: int, subject: str = "the suite") -> list[str]:
-    """Return what an earlier edition of the scorer does not judge, as sentences."""
+    """Return what an earlier edition of the scorer leaves undecided, as sentences."""
     if edition >= _CURRENT:
         return []
-    decide, absent = BENCHMARKS[:2], ", ".join(BENCHMARKS[2:])
+    n_decide = 2 * edition
+    decide, absent = BENCHMARKS[:n_decide], ", ".join(BENCHMARKS[n_decide:])
     first = f"{subject} has scorer edition {edition}, in which {absent} do not decide: an agent may beat"
-    wanted = f'`"benchmarks": {json.dumps(list(BENCHMARKS))}`'
-    return [f"{first} {' and '.join(decide)} by rebalancing alone; hint: {wanted} in a new suite"]
+    beaten = f"{', '.join(decide[:-1])} and {decide[-1]} by {_BEATEN_BY[edition]}"
+    return [f'{first} {beaten}; hint: `"benchmarks": {json.dumps(list(BENCHMARKS))}` in a new suite']
 
 
 def board_notices(board: Board) -> list[str]:

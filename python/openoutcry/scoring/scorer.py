@@ -41,7 +41,7 @@ __all__ = [
     "submit_returns",
 ]
 
-EDITION = 2
+EDITION = 3
 """Current edition of the scorer, for boards without another one in the suite or the configuration."""
 
 Array = npt.NDArray[np.float64]

@@ -14,8 +14,8 @@ from typing import Any
 from openoutcry.errors import refusal
 from openoutcry.untrusted.counted_nouns import counted
 
-BENCHMARKS = ("buy-and-hold", "cash", "equal-weight", "passive-mix")
-"""Benchmarks of the current edition of the scorer; the first edition has the first two."""
+BENCHMARKS = ("buy-and-hold", "cash", "equal-weight", "passive-mix", "past-mix")
+"""Benchmarks of the current edition of the scorer; the first edition has the first two, the second four."""
 
 
 def field_of(benchmark: str) -> str:

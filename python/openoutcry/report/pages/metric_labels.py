@@ -52,10 +52,17 @@ METRICS: dict[str, Metric] = {
 
 @dataclass
 class Footnotes:
-    """Numbered reasons below a table; the same reason has one number."""
+    """Numbered reasons below a table; the same reason has one number.
+
+    Attributes:
+        prefix: Of the ids.
+        texts: The reasons, by number.
+        is_short: Whether dashes have the link to their note only, without a title.
+    """
 
     prefix: str
     texts: list[str] = field(default_factory=list)
+    is_short: bool = False
 
     def mark(self, text: str) -> str:
         """Return the superscript link to the note with `text`."""
@@ -96,7 +103,8 @@ def show(
         # The delayed run is undefined for the reason of the run itself.
         reason = reason or reasons.get(name.removeprefix("delayed_"), "")
         reason = in_words(reason) or ("undefined for this run" if name in metrics else "not measured")
-        text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
+        title = "" if footnotes is not None and footnotes.is_short else attribute("title", reason)
+        text = f'<span class="undefined"{title}>{DASH}</span>'
     else:
         text = write(value, known[name].unit if name in known else "ratio")
     return text + (footnotes.mark(reason) if footnotes is not None and reason else "")

@@ -29,7 +29,8 @@ def agent_fold(row: ScoreRow, key: str, labels: Sequence[str]) -> str:
         key: Id of the section, unique on the page.
         labels: Labels of the windows of the page, which a narrow screen shows if the agent has the same ones.
     """
-    notes = Footnotes(f"{key}-note")
+    # A page of fifty agents stays below a megabyte.
+    notes = Footnotes(f"{key}-note", is_short=True)
     verdict, _, why = verdict_line(row).partition(": ")
     parts = [
         f"<p><b>{escape(verdict.capitalize())}</b>{': ' if why else ''}{escape(why)}.</p>",

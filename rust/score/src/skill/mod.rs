@@ -11,6 +11,7 @@ mod effective_trials;
 mod hierarchical_clustering;
 mod min_track_record;
 mod passive_mix;
+mod past_mix;
 pub mod power;
 mod rolling_sharpe;
 
@@ -21,4 +22,5 @@ pub use deflated_sharpe::{Deflated, Selection, deflate, expected_max, probabilis
 pub use effective_trials::{MAX_CLUSTERED, Trials, trials};
 pub use min_track_record::{min_backtest_years, min_track_record};
 pub use passive_mix::unexplained;
+pub use past_mix::unexplained_by_past;
 pub use rolling_sharpe::{Decay, decay, rolling_sharpe, worst};

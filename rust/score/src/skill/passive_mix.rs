@@ -7,7 +7,7 @@ use crate::{is_riskless, mean};
 const COLLINEAR: f64 = 1e-6;
 
 /// Fewest returns per slope.
-const RETURNS_PER_SLOPE: usize = 15;
+pub(super) const RETURNS_PER_SLOPE: usize = 15;
 
 /// Returns a track less its best mix of benchmarks of the same bars.
 ///
@@ -19,6 +19,12 @@ const RETURNS_PER_SLOPE: usize = 15;
 /// Undefined for series of unequal lengths, fewer than two returns, or several benchmarks with fewer than 15 returns
 /// each.
 pub fn unexplained(returns: &[f64], benchmarks: &[&[f64]]) -> Result<Vec<f64>, Undefined> {
+    check_all(returns, benchmarks)?;
+    rest(returns, benchmarks, returns.len())
+}
+
+/// Refuses series of unequal lengths, and too few returns for the slopes.
+pub(super) fn check_all(returns: &[f64], benchmarks: &[&[f64]]) -> Result<(), Undefined> {
     check(returns, 2)?;
     for benchmark in benchmarks {
         if benchmark.len() != returns.len() {
@@ -31,9 +37,14 @@ pub fn unexplained(returns: &[f64], benchmarks: &[&[f64]]) -> Result<Vec<f64>, U
         // Fewer slopes would leave a style that uses no information unexplained.
         return Err(Undefined::TooShort { required: n_slopes * RETURNS_PER_SLOPE, received: returns.len() });
     }
+    Ok(())
+}
+
+/// Returns a track less the mix that fits its first `seen` returns best.
+pub(super) fn rest(returns: &[f64], benchmarks: &[&[f64]], seen: usize) -> Result<Vec<f64>, Undefined> {
     let mut bases: Vec<Basis> = Vec::new();
-    for benchmark in benchmarks.iter().filter(|benchmark| !is_riskless(benchmark)) {
-        let mut basis = Basis::of(benchmark)?;
+    for benchmark in benchmarks.iter().filter(|benchmark| !is_riskless(&benchmark[..seen])) {
+        let mut basis = Basis::of(benchmark, seen)?;
         let spread = basis.square.sqrt();
         // Twice, because one pass of subtractions leaves rounding errors in nearly collinear benchmarks.
         for _ in 0..2 {
@@ -46,29 +57,32 @@ pub fn unexplained(returns: &[f64], benchmarks: &[&[f64]]) -> Result<Vec<f64>, U
     if let ([], Some(first)) = (&bases[..], benchmarks.first()) {
         return Ok(returns.iter().zip(*first).map(|(r, b)| r - b).collect());
     }
-    let mut rest = Basis::of(returns)?;
+    let mut rest = Basis::of(returns, seen)?;
     bases.iter().try_for_each(|basis| rest.less(basis))?;
     Ok(rest.values)
 }
 
-/// A series with its deviations from the mean.
+/// A series with its deviations from the mean of its first returns.
 struct Basis {
     values: Vec<f64>,
     deviations: Vec<f64>,
-    /// Sum of squared deviations.
+    /// Number of first returns that mean and slopes are estimated from.
+    seen: usize,
+    /// Sum of their squared deviations.
     square: f64,
 }
 
 impl Basis {
-    fn of(values: &[f64]) -> Result<Self, Undefined> {
-        let mut basis = Self { values: values.to_vec(), deviations: Vec::new(), square: 0.0 };
+    fn of(values: &[f64], seen: usize) -> Result<Self, Undefined> {
+        let mut basis = Self { values: values.to_vec(), deviations: Vec::new(), seen, square: 0.0 };
         basis.center()?;
         Ok(basis)
     }
 
     fn center(&mut self) -> Result<(), Undefined> {
-        let middle = mean(&self.values)?;
-        self.deviations = self.values.iter().map(|value| value - middle).collect();
+        let known = &self.values[..self.seen];
+        let middle = mean(known)?;
+        self.deviations = known.iter().map(|value| value - middle).collect();
         self.square = self.deviations.iter().map(|value| value * value).sum();
         Ok(())
     }

@@ -10,7 +10,10 @@ use super::elapsed_days::days_of;
 use super::reason::{Known, Unknown};
 use super::window_runs::Tracks;
 use crate::error::Undefined;
-use crate::skill::{regress, unexplained};
+use crate::skill::{regress, unexplained, unexplained_by_past};
+
+/// Name of the passive mix of earlier returns at constant risk.
+pub(super) const PAST_MIX: &str = "past-mix";
 
 /// The regression on one market; alpha is annual.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,10 +41,10 @@ pub(super) struct Active {
     pub held: Known<Vec<f64>>,
     /// Excess over cash.
     pub cash: Vec<f64>,
-    /// Over equal parts that are kept, and over the best passive mix.
+    /// Over the passive portfolios of the edition, by name.
     ///
-    /// Absent in the first edition.
-    pub passive: Option<[Known<Vec<f64>>; 2]>,
+    /// Equal parts that are kept, the best mix, and that of earlier returns.
+    pub passive: Vec<(&'static str, Known<Vec<f64>>)>,
     /// The regression on buy-and-hold of each market.
     pub markets: Vec<Market>,
 }
@@ -50,9 +53,7 @@ impl Active {
     /// Returns each series by the name of its benchmark.
     pub(super) fn sides(&self) -> Vec<(&'static str, Known<&[f64]>)> {
         let mut sides = vec![("buy-and-hold", borrowed(&self.held)), ("cash", Ok(&self.cash[..]))];
-        if let Some([equal, mix]) = &self.passive {
-            sides.extend([("equal-weight", borrowed(equal)), ("passive-mix", borrowed(mix))]);
-        }
+        sides.extend(self.passive.iter().map(|(name, series)| (*name, borrowed(series))));
         sides
     }
 
@@ -60,9 +61,9 @@ impl Active {
     ///
     /// The passive mix, or buy-and-hold in the first edition.
     pub(super) fn strictest(&self) -> (usize, Known<&[f64]>) {
-        match &self.passive {
-            Some([_, mix]) => (3, borrowed(mix)),
-            None => (0, borrowed(&self.held)),
+        match &self.passive[..] {
+            [_, (_, mix), ..] => (3, borrowed(mix)),
+            _ => (0, borrowed(&self.held)),
         }
     }
 
@@ -100,10 +101,12 @@ pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64], 
             .map_or_else(|undefined| (Err(undefined.into()), Vec::new()), |(held, markets)| (Ok(held), markets)),
         None => (Err(Unknown::NoBenchmark), Vec::new()),
     };
-    let passive = (edition > Edition::First).then(|| {
+    let passive = if edition > Edition::First {
         let portfolios: Vec<Vec<f64>> = passive(tracks, seed).iter().map(|series| over(series)).collect();
-        over_passive(tracks, &excess, benchmark.as_deref(), &portfolios)
-    });
+        over_passive(tracks, &excess, benchmark.as_deref(), &portfolios, edition)
+    } else {
+        Vec::new()
+    };
     Active { held, cash: excess, passive, markets }
 }
 
@@ -139,33 +142,41 @@ fn over_held(tracks: &Tracks<'_>, excess: &[f64], benchmark: &[f64]) -> Result<(
     Ok((held, markets))
 }
 
-/// Returns the active returns over equal parts, and over the best passive mix.
+/// A way to subtract what benchmarks explain.
+type Explain = fn(&[f64], &[&[f64]]) -> Result<Vec<f64>, Undefined>;
+
+/// Returns the active returns over equal parts, and over the passive mixes.
 ///
-/// The mix has buy-and-hold and the portfolios after equal parts. It is unknown without such portfolios: a benchmark is
+/// A mix has buy-and-hold and the portfolios after equal parts. It is unknown without such portfolios: a benchmark is
 /// never left out.
 fn over_passive(
     tracks: &Tracks<'_>,
     excess: &[f64],
     held: Option<&[f64]>,
     portfolios: &[Vec<f64>],
-) -> [Known<Vec<f64>>; 2] {
-    let rest = |on: &[&[f64]]| -> Known<Vec<f64>> {
+    edition: Edition,
+) -> Vec<(&'static str, Known<Vec<f64>>)> {
+    let rest = |on: &[&[f64]], explain: Explain| -> Known<Vec<f64>> {
         let mut active = Vec::with_capacity(excess.len());
         for (_, days) in markets_of(tracks) {
             let on: Vec<&[f64]> = on.iter().map(|series| &series[days.clone()]).collect();
-            active.extend(unexplained(&excess[days], &on)?);
+            active.extend(explain(&excess[days], &on)?);
         }
         Ok(active)
     };
-    let equal = portfolios.first().ok_or(Unknown::NoPassive).and_then(|equal| rest(&[equal]));
-    let mix = match held {
+    let equal = portfolios.first().ok_or(Unknown::NoPassive).and_then(|equal| rest(&[equal], unexplained));
+    let mix = |explain: Explain| match held {
         Some(held) if portfolios.len() > 1 => {
             let others = portfolios[1..].iter().map(|series| &series[..]);
-            rest(&std::iter::once(held).chain(others).collect::<Vec<_>>())
+            rest(&std::iter::once(held).chain(others).collect::<Vec<_>>(), explain)
         }
         _ => Err(Unknown::NoPassive),
     };
-    [equal, mix]
+    let mut found = vec![("equal-weight", equal), ("passive-mix", mix(unexplained))];
+    if edition > Edition::Second {
+        found.push((PAST_MIX, mix(unexplained_by_past)));
+    }
+    found
 }
 
 /// Alpha, its standard error and beta, per day.

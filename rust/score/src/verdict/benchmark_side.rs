@@ -61,7 +61,7 @@ pub(super) fn sides(
         sides.push(Side {
             name,
             mean: average.and_then(|series| Ok(mean(series)? * year)),
-            deflated: typical.and_then(|series| deflated(series, selection)),
+            deflated: typical.and_then(|series| deflated(name, series, selection)),
             sharpe: typical.and_then(|series| Ok(sharpe(series, year)?)),
             standard_error: typical.and_then(|series| Ok(sharpe_standard_error(series, year)?)),
             hac: typical.and_then(|series| Ok(hac(series, year, default_lags(series.len()))?)),

@@ -1,6 +1,6 @@
 //! Deflated Sharpe ratios of the seeds of an agent, and its typical seed.
 
-use super::active_returns::Active;
+use super::active_returns::{Active, PAST_MIX};
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use crate::metrics::moments::Moments;
@@ -22,10 +22,10 @@ pub(super) fn dsr_of(track: &Active, selection: &Selection) -> Known {
 
 fn least(track: &Active, selection: &Selection) -> Known<Deflated> {
     let mut found: Option<Deflated> = None;
-    for (_, series) in track.sides() {
+    for (name, series) in track.sides() {
         match series {
             Ok(series) => {
-                let other = deflated(series, selection)?;
+                let other = deflated(name, series, selection)?;
                 found = Some(found.filter(|each| each.z <= other.z).unwrap_or(other));
             }
             // Bare returns may have only cash as benchmark; the benchmark gate reports it.
@@ -36,8 +36,14 @@ fn least(track: &Active, selection: &Selection) -> Known<Deflated> {
     found.ok_or(Unknown::NoBenchmark)
 }
 
-pub(super) fn deflated(series: &[f64], selection: &Selection) -> Known<Deflated> {
-    Ok(deflate(&Moments::of(series)?, selection)?)
+/// Returns the deflated ratio of active returns over a benchmark.
+///
+/// Returns over the mix of the past get no credit for rare large gains. Those are the first days of larger bets, which
+/// the estimate of risk follows late, and an agent that bets more after losses always has some.
+pub(super) fn deflated(name: &str, series: &[f64], selection: &Selection) -> Known<Deflated> {
+    let moments = Moments::of(series)?;
+    let skew = if name == PAST_MIX { moments.skew.min(0.0) } else { moments.skew };
+    Ok(deflate(&Moments { skew, ..moments }, selection)?)
 }
 
 /// Returns the index of the typical seed, the lower median.

@@ -15,6 +15,8 @@ pub enum Edition {
     First,
     /// Equal parts, kept by rebalancing, and the best passive mix decide too.
     Second,
+    /// The passive mix of earlier returns, at constant risk, decides too.
+    Third,
 }
 
 impl Edition {
@@ -24,6 +26,7 @@ impl Edition {
         match self {
             Self::First => 1,
             Self::Second => 2,
+            Self::Third => 3,
         }
     }
 }
@@ -32,7 +35,7 @@ impl TryFrom<u64> for Edition {
     type Error = String;
 
     fn try_from(number: u64) -> Result<Self, String> {
-        let known = [Self::First, Self::Second].into_iter().find(|edition| edition.number() == number);
-        known.ok_or_else(|| format!("`edition` of {number}, expected 1 or 2"))
+        let known = [Self::First, Self::Second, Self::Third].into_iter().find(|edition| edition.number() == number);
+        known.ok_or_else(|| format!("`edition` of {number}, expected 1, 2 or 3"))
     }
 }

@@ -84,7 +84,7 @@ impl Field {
         // Boards of the first edition are older than its name.
         let object = match self.edition {
             Edition::First => object,
-            edition @ Edition::Second => object.set("edition", edition.number()),
+            edition @ (Edition::Second | Edition::Third) => object.set("edition", edition.number()),
         };
         object.done().to_string()
     }

@@ -38,7 +38,11 @@ fn what_is_passive_is_eligible_in_the_first_edition_only_and_skill_in_both() {
     let mixed = passive[1].iter().zip(&passive[2]).map(|(equal, other)| 0.5 * equal + 0.5 * other).collect();
     let agents =
         [with(market.agent("mixed", &[mixed]), &passive), with(skilled(&market, "skilled", 3.0, 0.4, 4), &passive)];
-    for (edition, passed) in [(Edition::First, vec!["mixed", "skilled"]), (Edition::Second, vec!["skilled"])] {
+    for (edition, passed) in [
+        (Edition::First, vec!["mixed", "skilled"]),
+        (Edition::Second, vec!["skilled"]),
+        (Edition::Third, vec!["skilled"]),
+    ] {
         let board = score_field(&agents, &of(edition, &agents)).unwrap();
         let mut eligible: Vec<&str> = board.eligible().map(|score| score.agent_id.as_str()).collect();
         eligible.sort_unstable();
@@ -54,7 +58,7 @@ fn the_board_names_its_edition_and_has_every_number_of_each_benchmark() {
     let json = |edition| -> serde_json::Value {
         serde_json::from_str(&score_field(&agents, &of(edition, &agents)).unwrap().to_json()).unwrap()
     };
-    let (first, second) = (json(Edition::First), json(Edition::Second));
+    let (first, second, third) = (json(Edition::First), json(Edition::Second), json(Edition::Third));
     assert_eq!(first.get("edition"), None);
     assert_eq!(second["edition"], 2);
     for name in ["buy_and_hold", "cash", "equal_weight", "passive_mix"] {
@@ -65,6 +69,8 @@ fn the_board_names_its_edition_and_has_every_number_of_each_benchmark() {
         assert_eq!(first.get(format!("tests_{name}")).is_some(), is_old);
     }
     n_undefined(&second);
+    assert_eq!((&third["edition"], second.get("tests_past_mix")), (&3.into(), None));
+    assert!(third["tests_past_mix"].is_object() && third["scores"][0]["windows"][0]["z_past_mix"].is_f64());
 }
 
 #[test]
@@ -88,7 +94,8 @@ fn an_agent_without_passive_portfolios_is_unknown_and_one_that_is_such_a_portfol
 fn an_unknown_edition_is_refused_and_an_absent_one_is_the_first() {
     assert_eq!(ScoreConfig::from_json("{}").unwrap().edition, Edition::First);
     assert_eq!(ScoreConfig::from_json(r#"{"edition": 2}"#).unwrap().edition, Edition::Second);
-    for text in [r#"{"edition": 0}"#, r#"{"edition": 3}"#, r#"{"edition": "2"}"#, r#"{"edition": -1}"#] {
+    assert_eq!(ScoreConfig::from_json(r#"{"edition": 3}"#).unwrap().edition, Edition::Third);
+    for text in [r#"{"edition": 0}"#, r#"{"edition": 4}"#, r#"{"edition": "2"}"#, r#"{"edition": -1}"#] {
         assert!(ScoreConfig::from_json(text).is_err(), "{text}");
     }
 }

@@ -250,7 +250,7 @@ export function verifyRecord(record: string, held: Pick<Held, "public_key"> = {}
 }
 
 /** The current edition of the scorer. */
-const EDITION = 2;
+const EDITION = 3;
 
 /**
  * Scores agents by their replayed records.
