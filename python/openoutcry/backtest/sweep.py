@@ -32,7 +32,8 @@ from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.untrusted.counted_nouns import counted
 
 # A block of runs should be long enough to hide the cost of submitting it, and short enough to report results early.
-_SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
+# Eight tables of weights are stepped together, at about twice the cost of one.
+_SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS, _TABLES_TOGETHER = 0.02, 0.2, 64, 8
 
 
 def run_sweep(
@@ -197,20 +198,23 @@ class _Job:
     in_process: bool
     lock: _ProcessLock = field(default_factory=_ProcessLock)
 
-    def run(self, points: Sequence[Point], results: list[Run | _RemoteRun]) -> None:
-        """Append the run of each point to `results`, up to the first error."""
+    def run(self, points: Sequence[Point], results: list[Run | _RemoteRun]) -> bool:
+        """Append the run of each point to `results`, up to the first error, and return whether all are of weights."""
         tables: list[Any] = []
+        has_agents = False
         try:
             for point in points:
                 item, table = self.build(point)
                 if table is not None:
                     tables.append(table)
                     continue
+                has_agents = True
                 before, tables = tables, []
                 self.run_tables(before, points, results)
                 results.append(self.run_agent(item, point.name))
         finally:
             self.run_tables(tables, points, results)
+        return not has_agents
 
     def build(self, point: Point) -> tuple[Any, npt.NDArray[np.float64] | None]:
         """Return the item of a point, and its weights as a table unless it is an agent."""
@@ -307,22 +311,23 @@ def _record_decision(agent: Agent, texts: list[str], observation: Params) -> str
 
 @dataclass(frozen=True)
 class _Block:
-    """Results of a block of points: runs before an error, time, and the error."""
+    """Results of a block of points: runs before an error, time, whether all are of weights, and the error."""
 
     results: list[Any]
     seconds: float
+    are_tables: bool
     error: Exception | None = None
 
 
 def _run_block(job: _Job, points: Sequence[Point]) -> _Block:
     start = time.perf_counter()
     results: list[Any] = []
-    raised = None
+    are_tables, raised = False, None
     try:
-        job.run(points, results)
+        are_tables = job.run(points, results)
     except Exception as error:  # noqa: BLE001 raised by `_runs_in_order`, after the runs before it
         raised = error
-    return _Block(results, time.perf_counter() - start, raised)
+    return _Block(results, time.perf_counter() - start, are_tables, raised)
 
 
 def _runs_in_order(workers: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -> Generator[Run, None, None]:
@@ -349,7 +354,8 @@ def _runs_in_order(workers: Executor, job: _Job, points: Sequence[Point], n_jobs
             if done.seconds < _SHORT_BLOCK:
                 size = min(8 * size, _MOST_RUNS)
             elif done.seconds > _LONG_BLOCK:
-                size = max(size // 2, 1)
+                size = size // 2
+            size = max(size, _TABLES_TOGETHER if done.are_tables else 1)
     finally:
         for _, future in waiting:
             future.cancel()
