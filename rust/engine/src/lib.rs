@@ -21,6 +21,7 @@ pub use account::lane_terms::LaneTerms;
 pub use account::limits::Limits;
 pub use account::outcome::{RewardInputs, Stepped};
 pub use account::rules::{MAX_ABS_WEIGHT, Rules};
+pub use account::totals::Totals;
 pub use account::workspace::{Detail, Workspace};
 pub use error::{ConfigError, DataError, StepError};
 pub use fast_path::action_rows::widen_rows;

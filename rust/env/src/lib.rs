@@ -33,7 +33,7 @@ mod replay;
 
 pub use agents::Agent;
 pub use agents::agent_answer::AgentAnswer;
-pub use backtest::run::{Fill, Flows, Run, Totals};
+pub use backtest::run::{Fill, Flows, Run};
 pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
 pub use environment::env_state::State;
 pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
@@ -55,8 +55,8 @@ pub use openoutcry_engine::{
     CellText, Columns, ConfigError, CostModel, CsvReader, CsvRows, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR,
     DataError, Dataset, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows, MAX_ABS_WEIGHT, NewsItem,
     NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader, SheetSize, SheetStrings, StatedPeriods,
-    StepCosts, StepError, Stepped, TextColumns, Window, bar_count_notices, check_rows, inferred_periods_per_year,
-    most_cash_return,
+    StepCosts, StepError, Stepped, TextColumns, Totals, Window, bar_count_notices, check_rows,
+    inferred_periods_per_year, most_cash_return,
 };
 pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use replay::divergence::{Cause, Difference};

@@ -16,4 +16,5 @@ pub(crate) mod outcome;
 pub(crate) mod rates;
 pub(crate) mod rules;
 pub(crate) mod saved_book;
+pub(crate) mod totals;
 pub(crate) mod workspace;

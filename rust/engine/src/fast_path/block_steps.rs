@@ -1,19 +1,20 @@
-//! Fast-path steps of eight accounts of few symbols over several bars.
+//! Fast-path steps of one or eight accounts of few symbols over several bars.
 //!
 //! The accounts are at the same bar and stay in vector registers from bar to bar. Work per account is done for eight
 //! accounts at once, and work per run is not repeated in every step.
 
-use pulp::{Simd, WithSimd};
+use pulp::{Scalar, Simd, WithSimd};
 
 use crate::account::block_terms::BlockTerms;
 use crate::account::book::Book;
 use crate::account::rules::Rules;
+use crate::account::totals::Totals;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_block::AccountBlock;
-use crate::fast_path::account_vector::LaneCharges;
+use crate::fast_path::account_vector::{LaneCharges, costs, total};
 use crate::fast_path::bar_rows::Rows;
 use crate::fast_path::features::Features;
-use crate::fast_path::few_symbols::{LanePart, Quotes, step};
+use crate::fast_path::few_symbols::{After, LanePart, Quotes, step};
 use crate::fast_path::market_tape::{QUAD, quad_of};
 use crate::fast_path::order_vector::OrderTerms;
 use crate::market::dataset::Dataset;
@@ -29,9 +30,11 @@ pub struct BlockRun<'a> {
     pub orders: &'a [f64],
     /// Receives the NAV after each step.
     pub nav: &'a mut Vec<f64>,
+    /// Sums over the steps; for one account only.
+    pub totals: Option<&'a mut Totals>,
 }
 
-/// Runs the decisions of eight accounts and returns how many were run.
+/// Runs the decisions of one or eight accounts and returns how many were run.
 ///
 /// It stops before the first decision that the fast path does not support for one of the accounts. Run that step with
 /// `step_once`, which gives the same numbers. It runs no decision for accounts at different bars or with more than
@@ -40,49 +43,72 @@ pub struct BlockRun<'a> {
 /// # Panics
 ///
 /// Panics if an account has fewer orders than the first.
-pub fn run_block(market: &Dataset, rules: &Rules, tracks: &mut [BlockRun<'_>; LANES], workspace: &Workspace) -> usize {
+pub fn run_block<const A: usize>(
+    market: &Dataset,
+    rules: &Rules,
+    tracks: &mut [BlockRun<'_>; A],
+    workspace: &Workspace,
+) -> usize {
+    const { assert!(A == 1 || A == LANES) }
     let bar = tracks[0].book.bar;
     if market.n_symbols() > LANES || tracks.iter().any(|track| track.book.bar != bar) {
         return 0;
     }
     let Some(Features { gaps, varies, owes }) = Features::of(market, BlockTerms::all(rules)) else { return 0 };
     let run = match (market.n_symbols(), gaps, varies, owes) {
-        (1, false, false, false) => run::<1, false, false, false>,
-        (1, false, false, true) => run::<1, false, false, true>,
-        (1, false, true, _) => run::<1, false, true, true>,
-        (1, true, _, _) => run::<1, true, true, true>,
-        (2..=4, false, false, false) => run::<4, false, false, false>,
-        (2..=4, false, false, true) => run::<4, false, false, true>,
-        (2..=4, false, true, _) => run::<4, false, true, true>,
-        (2..=4, true, _, _) => run::<4, true, true, true>,
-        (_, false, false, false) => run::<8, false, false, false>,
-        (_, false, false, true) => run::<8, false, false, true>,
-        (_, false, true, _) => run::<8, false, true, true>,
-        (_, true, _, _) => run::<8, true, true, true>,
+        (1, false, false, false) => run::<A, 1, false, false, false>,
+        (1, false, false, true) => run::<A, 1, false, false, true>,
+        (1, false, true, _) => run::<A, 1, false, true, true>,
+        (1, true, _, _) => run::<A, 1, true, true, true>,
+        (2..=4, false, false, false) => run::<A, 4, false, false, false>,
+        (2..=4, false, false, true) => run::<A, 4, false, false, true>,
+        (2..=4, false, true, _) => run::<A, 4, false, true, true>,
+        (2..=4, true, _, _) => run::<A, 4, true, true, true>,
+        (_, false, false, false) => run::<A, 8, false, false, false>,
+        (_, false, false, true) => run::<A, 8, false, false, true>,
+        (_, false, true, _) => run::<A, 8, false, true, true>,
+        (_, true, _, _) => run::<A, 8, true, true, true>,
     };
     run(market, rules, tracks, workspace)
 }
 
-fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
+fn run<const A: usize, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     market: &Dataset,
     rules: &Rules,
-    tracks: &mut [BlockRun<'_>; LANES],
+    tracks: &mut [BlockRun<'_>; A],
     workspace: &Workspace,
 ) -> usize {
-    workspace.arch.dispatch(Run::<'_, '_, N, GAPS, VARIES, OWES> { market, rules, tracks })
+    if A > 1 {
+        return workspace.arch.dispatch(Run::<'_, '_, A, N, GAPS, VARIES, OWES, false> { market, rules, tracks });
+    }
+    // One account waits for its own last step: divisions of one number are shorter than those of a vector.
+    let one = Scalar::new();
+    if tracks[0].totals.is_some() {
+        return Run::<'_, '_, A, N, GAPS, VARIES, OWES, true> { market, rules, tracks }.with_simd(one);
+    }
+    Run::<'_, '_, A, N, GAPS, VARIES, OWES, false> { market, rules, tracks }.with_simd(one)
 }
 
-/// A run of accounts of at most `N` symbols.
+/// A run of `A` accounts of at most `N` symbols.
 ///
-/// The parameters are those of [`OrderTerms::fill`].
-struct Run<'r, 'a, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
+/// With `REPORTS` it adds the totals of the first. The other parameters are those of [`OrderTerms::fill`].
+struct Run<
+    'r,
+    'a,
+    const A: usize,
+    const N: usize,
+    const GAPS: bool,
+    const VARIES: bool,
+    const OWES: bool,
+    const REPORTS: bool,
+> {
     market: &'r Dataset,
     rules: &'r Rules,
-    tracks: &'r mut [BlockRun<'a>; LANES],
+    tracks: &'r mut [BlockRun<'a>; A],
 }
 
-impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd
-    for Run<'_, '_, N, GAPS, VARIES, OWES>
+impl<const A: usize, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool, const REPORTS: bool>
+    WithSimd for Run<'_, '_, A, N, GAPS, VARIES, OWES, REPORTS>
 {
     type Output = usize;
 
@@ -102,26 +128,33 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let mut next = block.clone();
         let (mut now, mut next) = (&mut block, &mut next);
         let (mut marks, mut n_steps) = (tracks[0].book.marks[0], 0);
-        let mut ordered = [[0.0; LANES]; N];
+        let (mut ordered, mut totals) = ([[0.0; LANES]; N], Totals::default());
+        if REPORTS && let Some(of) = &tracks[0].totals {
+            totals = **of;
+        }
         while n_steps < n_decisions && !market.has_actions(first + n_steps + 1) {
             for (symbol, ordered) in ordered.iter_mut().enumerate().take(n) {
-                *ordered = each(|a| tracks[a].orders[n_steps * n + symbol]);
+                *ordered = each(|a| if a < A { tracks[a].orders[n_steps * n + symbol] } else { 0.0 });
             }
             let rows = Rows::at(market, rules.tables.as_deref(), first + n_steps);
-            let mut fits = true;
-            for index in 0..LANES / S::F64_LANES {
+            let (mut fits, mut added) = (true, totals);
+            for index in 0..A.div_ceil(S::F64_LANES) {
                 let part = LanePart { simd, index };
                 let ordered: [Vector<S>; N] = part.vectors(&ordered);
                 let before = part.before(now);
                 let quotes = |quad| quotes::<S, VARIES>(&rules_of.0, rows, (&marks, before.nav), quad);
-                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &before, &ordered, quotes);
+                let after = step::<S, N, GAPS, VARIES, OWES, REPORTS>(simd, &rules_of, &before, &ordered, quotes);
                 fits &= !after.declined.or(after.scaled).or(part.overflown(now)).any();
                 part.keep(&after, next);
+                if REPORTS {
+                    add(simd, &mut added, before.nav, &after);
+                }
             }
             if !fits {
                 break;
             }
             std::mem::swap(&mut now, &mut next);
+            totals = added;
             for (track, nav) in tracks.iter_mut().zip(now.nav) {
                 track.nav.push(nav);
             }
@@ -131,9 +164,23 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             }
             n_steps += 1;
         }
+        if REPORTS && let Some(of) = &mut tracks[0].totals {
+            **of = totals;
+        }
         finish(now, tracks, n_steps, marks);
         n_steps
     }
+}
+
+/// Adds a step of the first account of a vector.
+#[inline(always)]
+fn add<S: Simd, const N: usize>(simd: S, totals: &mut Totals, nav_before: Vector<S>, after: &After<S, N>) {
+    let zero = Vector::splat(simd, 0.0);
+    let settled = &after.settled;
+    let money = (settled.fee.first(), after.slipped.first(), after.pushed.first());
+    let (paid, _) = costs(money, (settled.own.first(), settled.idle.first(), settled.borrow.first()));
+    let exposure = (total(zero, &after.weights.map(Vector::abs)).first(), total(zero, &after.weights).first());
+    totals.add(nav_before.first(), settled.turnover.first(), &paid, exposure);
 }
 
 /// Returns the quotes of a bar for accounts that are all at that bar.
@@ -165,7 +212,7 @@ fn quotes<S: Simd, const VARIES: bool>(
 }
 
 /// Copies accounts after `n_steps` steps to their books.
-fn finish(block: &AccountBlock, tracks: &mut [BlockRun<'_>; LANES], n_steps: usize, marks: Block) {
+fn finish(block: &AccountBlock, tracks: &mut [BlockRun<'_>], n_steps: usize, marks: Block) {
     for (account, BlockRun { book, .. }) in tracks.iter_mut().enumerate() {
         block.write(account, book);
         (book.bar, book.marks[0]) = (book.bar + n_steps, marks);

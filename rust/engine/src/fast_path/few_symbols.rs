@@ -93,6 +93,9 @@ pub(crate) struct After<S: Simd, const N: usize> {
     pub(crate) weights: [Vector<S>; N],
     pub(crate) marks: [Vector<S>; N],
     pub(crate) settled: Settled<S>,
+    /// Slippage and impact, if they are reported.
+    pub(crate) slipped: Vector<S>,
+    pub(crate) pushed: Vector<S>,
     /// Accounts that the fast path declines: their other results are invalid.
     pub(crate) declined: Mask<S>,
     /// Accounts with orders scaled by `max_gross`, an event of the full step.
@@ -108,9 +111,17 @@ struct Targets<S: Simd, const N: usize> {
 
 /// Moves accounts to the next close.
 ///
-/// `quotes` returns the quotes of four symbols from four times its argument on.
+/// `quotes` returns the quotes of four symbols from four times its argument on. With `REPORTS` it computes the cost
+/// components.
 #[inline(always)]
-pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
+pub(crate) fn step<
+    S: Simd,
+    const N: usize,
+    const GAPS: bool,
+    const VARIES: bool,
+    const OWES: bool,
+    const REPORTS: bool,
+>(
     simd: S,
     rules: &(OrderTerms<S>, LaneCharges<S>),
     before: &Before<S, N>,
@@ -120,7 +131,7 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
     let (terms, charges) = rules;
     let zero = terms.zero;
     let targets = cut(simd, rules, ordered, &before.weights);
-    let mut sums = [[zero; N]; 5];
+    let mut sums = [[zero; N]; 7];
     let (mut shares, mut marks, mut declined) = ([zero; N], [zero; N], targets.declined);
     for quad in 0..N.div_ceil(QUAD) {
         let quotes = quotes(quad);
@@ -138,24 +149,25 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
                 close: quotes.closes[k],
             };
             let fill = terms.fill::<GAPS, VARIES, OWES>(&order, quotes.cost_inputs[k]);
-            for (sum, part) in sums.iter_mut().zip([fill.flow, fill.traded, fill.short, fill.value, fill.gross]) {
+            let (slipped, pushed) = if REPORTS { (fill.slipped, fill.pushed) } else { (zero, zero) };
+            let parts = [fill.flow, fill.traded, slipped, pushed, fill.short, fill.value, fill.gross];
+            for (sum, part) in sums.iter_mut().zip(parts) {
                 sum[symbol] = part;
             }
             declined = if GAPS || VARIES { declined.or(fill.declined) } else { declined };
             (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
         }
     }
-    let [flow, traded, short, value, gross] = sums.map(|lanes| total(zero, &lanes));
-    // Cost components are not reported and move no money.
-    let sums = Sums { flow, traded, slipped: zero, pushed: zero, short, value, gross };
-    let settled = settle::<S, OWES, false>(simd, charges, (before.cash, before.nav), sums);
+    let [flow, traded, slipped, pushed, short, value, gross] = sums.map(|lanes| total(zero, &lanes));
+    let sums = Sums { flow, traded, slipped, pushed, short, value, gross };
+    let settled = settle::<S, OWES, REPORTS>(simd, charges, (before.cash, before.nav), sums);
     let mut weights = [zero; N];
     for symbol in 0..N {
         let weight = shares[symbol] * marks[symbol] / settled.nav;
         weights[symbol] = shares[symbol].equals(zero).select(zero, weight);
     }
     declined = declined.or(settled.declined);
-    After { shares, weights, marks, settled, declined, scaled: targets.scaled }
+    After { shares, weights, marks, settled, slipped, pushed, declined, scaled: targets.scaled }
 }
 
 /// Steps 2 to 4.

@@ -168,7 +168,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Gro
         let before = part.before::<N>(block);
         let ordered = part.transposed(|a| &weights[a]);
         let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, bars, block, (&rules.0, before.nav, quad));
-        let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules, &before, &ordered, quotes);
+        let mut after = step::<S, N, GAPS, VARIES, OWES, false>(simd, &rules, &before, &ordered, quotes);
         store(&mut growths.rewards, index, after.settled.reward);
         if let Some(turnovers) = &mut growths.turnovers {
             store(turnovers, index, after.settled.turnover);

@@ -53,6 +53,14 @@ impl<S: Simd> Vector<S> {
         self.value
     }
 
+    /// Returns the first element.
+    #[inline(always)]
+    pub(crate) fn first(self) -> f64 {
+        let mut elements = [0.0; LANES];
+        store(&mut elements, 0, self);
+        elements[0]
+    }
+
     #[inline(always)]
     pub(crate) fn abs(self) -> Self {
         Self::new(self.simd, self.simd.abs_f64s(self.value))

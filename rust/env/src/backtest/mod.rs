@@ -2,6 +2,7 @@
 //!
 //! Imports `agents` and `episode`.
 
+mod pace;
 mod passive_portfolios;
 pub(crate) mod run;
 pub(crate) mod run_backtest;

@@ -1,8 +1,11 @@
 use std::sync::OnceLock;
 
 use openoutcry_contract::Refusal;
-use openoutcry_engine::{Book, Dataset, Detail, Event, Rules, StepError, Stepped, Window};
+use openoutcry_engine::{
+    BlockRun, Book, Dataset, Detail, Event, Rules, StepError, Stepped, Totals, Window, Workspace, run_block, step_once,
+};
 
+use crate::backtest::pace::Pace;
 use crate::episode::single_episode::Episode;
 
 /// A finished backtest: its decisions, NAV and events.
@@ -27,31 +30,6 @@ pub struct Run {
     rules: Rules,
     flows: OnceLock<Flows>,
     totals: OnceLock<Totals>,
-}
-
-/// Sums over the decisions of a run, in their order.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// Notional traded over NAV.
-    pub turnover: f64,
-    /// Costs over NAV.
-    pub cost: f64,
-    /// Gross exposure at the close.
-    pub gross: f64,
-    /// Net exposure at the close.
-    pub net: f64,
-}
-
-impl Totals {
-    /// Adds a decision: the NAV before it, its outcome, and the account after it.
-    fn add(&mut self, nav_before: f64, stepped: &Stepped, book: &Book) {
-        let paid: f64 = stepped.costs.by_kind().iter().sum();
-        self.turnover += stepped.turnover;
-        self.cost += if nav_before == 0.0 { 0.0 } else { paid / nav_before };
-        let (gross, net) = book.exposure();
-        self.gross += gross;
-        self.net += net;
-    }
 }
 
 /// Costs and gains of a run.
@@ -154,6 +132,11 @@ impl Run {
         self
     }
 
+    /// Keeps the totals that the run itself has added.
+    pub(crate) fn keep(&mut self, totals: Totals) {
+        self.totals = OnceLock::from(totals);
+    }
+
     /// Returns the simple return of each bar after the first.
     ///
     /// It is 0 after the account was terminated.
@@ -184,7 +167,7 @@ impl Run {
 
     /// Returns the totals of the run.
     ///
-    /// The first call recomputes the steps from the decisions: a run that adds its totals is a quarter slower.
+    /// Unless the run has added them, the first call recomputes the steps from the decisions.
     ///
     /// # Errors
     ///
@@ -193,10 +176,26 @@ impl Run {
         if let Some(totals) = self.totals.get() {
             return Ok(*totals);
         }
-        let mut totals = Totals::default();
-        self.replay(data, Detail::Money, |bar, episode, stepped| {
-            totals.add(self.nav[bar - 1], stepped, &episode.book);
-        })?;
+        let n_symbols = data.n_symbols();
+        if self.orders.len() != self.window.n_decisions() * n_symbols {
+            return Err(StepError::StateMismatch);
+        }
+        let (mut totals, mut nav) = (Totals::default(), Vec::with_capacity(self.nav.len()));
+        let mut book = Book::new(data, self.window.start);
+        let mut workspace = Workspace::new(n_symbols, Detail::Money);
+        let mut pace = Pace::default();
+        while nav.len() < self.window.n_decisions() && self.terminated_at.is_none_or(|last| nav.len() <= last) {
+            let orders = &self.orders[nav.len() * n_symbols..];
+            let track = BlockRun { book: &mut book, orders, nav: &mut nav, totals: Some(&mut totals) };
+            if pace.run(|| run_block(data, &self.rules, &mut [track], &workspace)) == 0 {
+                let stepped = step_once(data, &self.rules, &mut book, &orders[..n_symbols], &mut workspace)?;
+                totals.add(self.nav[nav.len()], stepped.turnover, &stepped.costs, book.exposure());
+                nav.push(stepped.nav);
+            }
+        }
+        if nav.iter().zip(&self.nav[1..]).any(|(again, once)| again.to_bits() != once.to_bits()) {
+            return Err(StepError::StateMismatch);
+        }
         Ok(*self.totals.get_or_init(|| totals))
     }
 

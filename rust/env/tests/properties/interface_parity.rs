@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use openoutcry::MarketObservation;
+use openoutcry::{MarketObservation, Totals};
 use openoutcry_contract::canonical_json;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -31,8 +31,10 @@ proptest! {
         let flows = by_table.flows(&data).unwrap();
         prop_assert_eq!(by_agent.flows(&data).unwrap(), flows);
         prop_assert_eq!(&by_agent.terminated_at, &by_table.terminated_at);
+        let mut totals = Totals::default();
 
         for k in 0.. {
+            let nav_before = by_row.book().nav();
             let row = full_row(&case, &by_row);
             let decided = decision(&case, &data, by_struct.book().bar());
             let stepped = by_row.step_weights(&row).unwrap();
@@ -47,8 +49,11 @@ proptest! {
             for (column, cost) in flows.costs.iter().zip(stepped.costs.by_kind()) {
                 prop_assert_eq!(column[k].to_bits(), cost.to_bits());
             }
+            totals.add(nav_before, stepped.turnover, &stepped.costs, by_row.book().exposure());
             if told.done {
                 prop_assert_eq!(by_table.terminated_at, by_row.terminated().then_some(k));
+                prop_assert_eq!(by_table.totals(&data).unwrap(), totals);
+                prop_assert_eq!(by_agent.totals(&data).unwrap(), totals);
                 break;
             }
         }
