@@ -84,8 +84,9 @@ def test_no_scheme_pays_a_forced_sale_more_than_one_that_the_agent_makes(seed: i
     rng = np.random.default_rng(seed)
     n_steps, n_lanes = 12, 16
     dataset = market(100.0 * np.exp(np.cumsum(rng.normal(0.0, 0.2, (n_steps + 1, 2)), axis=0)))
-    # A ruin without a margin call has no slippage.
-    costs = oo.CostModel(fee_bps=20.0, slippage_bps=50.0) if margin else oo.CostModel.zero()
+    # A ruin without a margin call has no slippage, and a position that was closed earlier in the bar no interest.
+    sale = {"fee_bps": 20.0, "slippage_bps": 50.0} if margin else {"fee_bps": 0.0, "slippage_bps": 0.0}
+    costs = oo.CostModel(**sale, impact_bps=0.0, financing_bps=0.0, cash_bps=0.0, borrow_bps=0.0)
     first = rng.normal(0.0, 2.0, (n_lanes, 2)).astype(np.float32)
     for reward in SCHEMES:
         held, ends = played(dataset, first, {}, settings_of(reward, margin, costs))
@@ -106,7 +107,9 @@ def played(
         options: Settings of the lanes.
     """
     n_lanes, n_steps = len(first), dataset.n_bars - 1
-    env = OpenOutcryVectorEnv(n_lanes, dataset=dataset, window=(0, dataset.n_bars), **options, autoreset_mode="SameStep")
+    env = OpenOutcryVectorEnv(
+        n_lanes, dataset=dataset, window=(0, dataset.n_bars), **options, autoreset_mode="SameStep"
+    )
     env.reset(seed=0)
     rewards, ends, over = np.zeros((n_steps, n_lanes)), {}, np.zeros(n_lanes, bool)
     for k in range(n_steps):
