@@ -84,7 +84,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         window: Bars or dates `[start, end)` of every episode, or `random` for a random window per episode.
         within: Range that random windows are drawn from; None for the range of `window=None`.
         episode_bars: Number of bars of a random window; None for 252.
-        split: `train`, `validation` or `test`; different splits have different random windows and scenario markets.
+        split: `train`, `validation` or `test`: a key of random windows, drawn markets and markets of a tier or spec.
         costs: Cost model; None for the defaults of `CostModel`.
         limits: Limits on actions; None for the defaults of `Limits`.
         observation: `dict`, `flat` or `cursor`.
