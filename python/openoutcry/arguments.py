@@ -50,7 +50,10 @@ def is_bool(value: Any) -> bool:
 
 
 def checked_bool(name: str, value: Any) -> bool:
-    """Return a bool; raise for any other type, such as a text, which Python counts as true."""
+    """Return a bool.
+
+    Raise for any other type: Python counts a text as true.
+    """
     if not is_bool(value):
         raise refusal("argument_invalid", f"`{name}` must be True or False; received {value!r}")
     return bool(value)

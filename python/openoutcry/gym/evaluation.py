@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -79,7 +79,7 @@ def evaluate(
     windows: AnyWindow | Sequence[AnyWindow] | int = None,
     *,
     env: Any = None,
-    normalize: Callable[[Any], Any] | None = None,
+    normalize: Any = None,
     record: str | os.PathLike[str] | None = None,
     name: str | None = None,
     **settings: Any,
@@ -110,7 +110,7 @@ def evaluate(
             wrapper does not advance one bar per step.
         Exception: an exception of the policy passes unchanged, with a note of the bar and date of the decision.
     """
-    if normalize is not None and not callable(normalize):
+    if not (normalize is None or callable(normalize)):
         message = f"`normalize` must be a function on observations or None; received {type_of(normalize)}"
         raise refusal("argument_invalid", f"{message}; hint: vec_normalize.normalize_obs")
     start = decider_of(policy)

@@ -151,13 +151,11 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         on_invalid: str = "raise",
     ) -> None:
         self._num_envs = checked_integer("num_envs", num_envs, 1, 2**31 - 1)
-        self._created, self.render_mode = {}, render_mode_of(render_mode)
+        self._created, self._copies, self.render_mode = {}, checked_bool("copy", copy), render_mode_of(render_mode)
         self._render_lane = render_lane_of(render_lane, self.render_mode, self.num_envs)
         self._kind, self._lookback = one_of("observation", observation, OBSERVATIONS), lookback
-        self._copies = checked_bool("copy", copy)
         episodes = Episodes(window, within, episode_bars, split)
         self._markets = episode_markets((n_symbols, n_days), seed_of(seed), dataset, split, datasets, num_envs)
-        check_split(episodes, self._markets)
         terms = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
         self._reward = reward_scheme(reward, reward_parameter)
         self._observed = observed_columns(self._markets, features, scale, (self._kind, lookback, history, mask))
@@ -173,6 +171,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
     ) -> None:
         """Add the settings that other settings determine, and create batch and spaces."""
         self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
+        check_split(changeable[2], self._markets)
         self._datasets, self._reward_scheme = self._markets.datasets, self._reward.name
         self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
         self._autoreset_mode = autoreset_mode

@@ -19,7 +19,9 @@ pub struct Stepped {
     pub shortfall: f64,
     /// Notional traded at fill prices, over the NAV of the decision.
     pub turnover: f64,
-    /// Notional closed by a liquidation or a ruin, over the NAV of the decision; no part of `turnover`.
+    /// Notional closed by a liquidation or a ruin, over the NAV of the decision.
+    ///
+    /// It is no part of `turnover`.
     pub forced_turnover: f64,
     /// Whether the account was liquidated or ruined.
     pub terminated: bool,
