@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,23 @@ def is_bool(value: Any) -> bool:
     Python counts bools as integers.
     """
     return isinstance(value, (bool, np.bool_))
+
+
+def checked_bool(name: str, value: Any) -> bool:
+    """Return a bool.
+
+    Raise for any other type: Python counts a text as true.
+    """
+    if not is_bool(value):
+        raise refusal("argument_invalid", f"`{name}` must be True or False; received {value!r}")
+    return bool(value)
+
+
+def one_of(name: str, value: Any, known: Sequence[str]) -> str:
+    """Return a value that is one of the known names."""
+    if not isinstance(value, str) or value not in known:
+        raise refusal("argument_invalid", f"`{name}` must be one of {', '.join(known)}; received {value!r}")
+    return value
 
 
 def checked_text(name: str, value: Any) -> str:

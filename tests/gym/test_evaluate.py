@@ -288,6 +288,9 @@ def test_an_algorithm_of_rllib_does_not_explore() -> None:
         ),
         ({"env": object()}, "`env` must be an OpenOutcryEnv .*; received object"),
         ({"record": 3}, "`record` must"),
+        ({"normalize": "mean"}, "`normalize` must be a function on observations or None; received str; hint: "),
+        ({"name": 0}, "`name` must be a text; received 0"),
+        ({"split": "test"}, "`split` must be train"),
     ],
 )
 def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +93,47 @@ def test_an_invalid_option_is_refused_and_changes_nothing(what: str) -> None:
     assert env.clone_state() == twin.clone_state()
 
 
-@pytest.mark.parametrize("name", ["costs", "limits", "dataset", "reward_scheme"])
-def test_an_assignment_is_refused(name: str) -> None:
-    env = OpenOutcryEnv()
-    kept = getattr(env, name)
+ARGUMENTS = [
+    (kind, name)
+    for kind in (OpenOutcryEnv, OpenOutcryVectorEnv)
+    for name in (*signature(kind).parameters, "reward_scheme")
+    if name != "render_mode"
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), ARGUMENTS)
+def test_an_assignment_is_refused(kind: Any, name: str) -> None:
+    env = kind()
+    kept = getattr(env, name, None)
     with pytest.raises(oo.OpenOutcryError, match=f"`{name}` must be an argument of the constructor.*hint: "):
         setattr(env, name, kept)
-    assert getattr(env, name) is kept
+    assert getattr(env, name, None) is kept
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("window", "env.reset(options={'window': ...}) changes it from that episode on"),
+        ("max_weight", "env.reset(options={'limits': Limits(max_weight=...)}) changes it from that episode on"),
+        ("n_days", "env.reset(options={'dataset': Dataset.synthetic(n_symbols, n_days)}) changes it"),
+        ("reward", "create another environment with reward=..."),
+        ("num_envs", "create another environment with num_envs=..."),
+    ],
+)
+def test_an_assignment_has_the_hint_of_its_argument(name: str, hint: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=re.escape(f"received an assignment; hint: {hint}")):
+        setattr(OpenOutcryVectorEnv(), name, 1)
+
+
+@pytest.mark.parametrize("kind", [OpenOutcryEnv, OpenOutcryVectorEnv])
+def test_attributes_of_gymnasium_and_of_a_user_can_be_assigned(kind: Any) -> None:
+    env = kind()
+    values = {"render_mode": "ansi", "spec": None, "metadata": {}, "np_random": np.random.default_rng(0), "mine": 3}
+    if kind is OpenOutcryEnv:
+        values |= {"action_space": env.action_space, "observation_space": env.observation_space}
+    for name, value in values.items():
+        setattr(env, name, value)
+        assert getattr(env, name) is value
 
 
 def test_an_option_of_a_wrapper_is_passed_on() -> None:

@@ -11,6 +11,7 @@ from gymnasium.error import ClosedEnvironmentError
 
 import openoutcry as oo
 from openoutcry.gym import OpenOutcryEnv
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.vector import OpenOutcryVectorEnv
 
 SMALL: dict[str, Any] = {"window": "random", "episode_bars": 12, "observation": "flat", "lookback": 5}
@@ -158,6 +159,20 @@ def test_a_step_before_the_first_reset_or_after_close_is_refused() -> None:
         ({"on_invalid": "skip"}, "argument_invalid", "`on_invalid`"),
         ({"render_mode": "human"}, "argument_invalid", "`render_mode`"),
         ({"render_lane": 2}, "argument_invalid", "`render_lane`"),
+        ({"render_lane": 1}, "argument_invalid", "hint: render_mode='rgb_array'"),
+        ({"render_mode": np.zeros(2)}, "argument_invalid", "`render_mode`"),
+        ({"copy": "no"}, "argument_invalid", "`copy` must be True or False; received 'no'"),
+        ({"copy": None}, "argument_invalid", "`copy`"),
+        ({"allow_short": "no"}, "limit_invalid", "`allow_short`"),
+        ({"mask": "no"}, "argument_invalid", "`mask`"),
+        ({"observation": np.array(["dict"])}, "argument_invalid", "`observation`"),
+        ({"scale": np.zeros(2)}, "argument_invalid", "`scale`"),
+        ({"split": np.zeros(2)}, "argument_invalid", "`split`"),
+        ({"datasets": np.zeros(2)}, "argument_invalid", "`datasets`"),
+        ({"split": "test"}, "argument_invalid", "received 'test'; hint: window='random'"),
+        ({"split": "test", "window": (20, 60)}, "argument_invalid", "`split` must be train"),
+        ({"split": "test", "dataset": "ecb-fx"}, "argument_invalid", "`split` must be train"),
+        ({"split": "test", "dataset": Scenario("calm", 1)}, "argument_invalid", "`split` must be train"),
         ({"split": "dev"}, "argument_invalid", "`split`"),
         ({"episode_bars": 10}, "argument_invalid", "`episode_bars`"),
         ({"within": (0, 50)}, "argument_invalid", "`within`"),
@@ -184,7 +199,29 @@ def test_a_step_before_the_first_reset_or_after_close_is_refused() -> None:
     ],
 )
 def test_invalid_arguments_are_refused(options: dict[str, Any], slug: str, text: str) -> None:
-    with pytest.raises(oo.OpenOutcryError) as refused:
-        OpenOutcryVectorEnv(**{"num_envs": 2, **options})
-    assert refused.value.slug == slug
-    assert text in str(refused.value)
+    made = [lambda: OpenOutcryVectorEnv(**{"num_envs": 2, **options})]
+    if "split" in options or "mask" in options:
+        made.append(lambda: OpenOutcryEnv(**options))
+    for make in made:
+        with pytest.raises(oo.OpenOutcryError) as refused:
+            make()
+        assert refused.value.slug == slug
+        assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window": "random"},
+        {"dataset": "calm"},
+        {"n_symbols": "calm"},
+        {"dataset": ScenarioSpec("calm", n_symbols=2, n_days=90)},
+        {"dataset": [oo.Dataset.synthetic()] * 2, "datasets": "random"},
+    ],
+)
+def test_a_split_is_accepted_where_it_draws(options: dict[str, Any]) -> None:
+    for kind in (OpenOutcryEnv, OpenOutcryVectorEnv):
+        env = kind(**{"episode_bars": 20} if "window" in options else {}, **options, split="test")
+        env.reset(seed=0)
+        # A later fixed window is one of the settings of a reset.
+        env.reset(options={"window": (20, 60)})

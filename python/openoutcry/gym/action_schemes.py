@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from openoutcry.arguments import is_bool, is_frame, unmasked_array
+from openoutcry.arguments import is_bool, is_frame, one_of, unmasked_array
 from openoutcry.errors import refusal
-from openoutcry.gym.settings import one_of
 from openoutcry.openoutcry_py import Limits
 
 ACTIONS = ("weights", "parts", "softmax", "discrete", "multi-discrete")

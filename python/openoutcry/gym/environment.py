@@ -12,12 +12,12 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of, seed_of, unmasked_array
+from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of, one_of, seed_of, unmasked_array
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import action_scheme
-from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, episode_markets
+from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, check_split, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.lane_actions import joined_holds, one_lane
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market, limits_of
@@ -32,10 +32,10 @@ from openoutcry.gym.settings import (
     Setting,
     changed_settings,
     checked_options,
-    one_of,
     option_hint,
+    refuse_assignments,
 )
-from openoutcry.gym.spaces import observation_of, observation_space, space_of
+from openoutcry.gym.spaces import OBSERVATIONS, observation_space, space_of
 from openoutcry.gym.step_info import full_info, light_info
 from openoutcry.openoutcry_py import CostModel, Limits, State
 
@@ -44,6 +44,7 @@ _Native: TypeAlias = tuple[native.TradingEnv, native.Episodes]
 _Settings: TypeAlias = tuple[CostModel, Limits, Episodes]
 
 
+@refuse_assignments
 class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]]):
     """A market to trade bar by bar.
 
@@ -83,7 +84,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         window: Bars or dates `[start, end)` of every episode, or `random` for a random window per episode.
         within: Range that random windows are drawn from; None for the range of `window=None`.
         episode_bars: Number of bars of a random window; None for 252.
-        split: `train`, `validation` or `test`; different splits have different random windows and scenario markets.
+        split: `train`, `validation` or `test`: a key of random windows, drawn markets and markets of a tier or spec.
         costs: Cost model; None for the defaults of `CostModel`.
         limits: Limits on actions; None for the defaults of `Limits`.
         observation: `dict`, `flat` or `cursor`.
@@ -118,11 +119,9 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
-    datasets = Setting[tuple[Dataset, ...]](option_hint("dataset"))
     dataset = Setting[Dataset](f"{option_hint('dataset')}; `datasets` draws one per episode")
     costs = Setting[CostModel](option_hint("costs"))
     limits = Setting[Limits](option_hint("limits"))
-    reward_scheme = Setting[str]("create another environment with `reward`")
 
     def __init__(
         self,
@@ -156,7 +155,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         on_invalid: str = "raise",
     ) -> None:
         self.render_mode, self._is_seeded = render_mode_of(render_mode), False
-        self._kind, self._lookback = observation_of(observation), lookback
+        self._kind, self._lookback = one_of("observation", observation, OBSERVATIONS), lookback
         self._shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
         self._is_full = one_of("info", info, INFOS) == "full"
         self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
@@ -164,6 +163,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         episodes = Episodes(window, within, episode_bars, split)
         self._seed, self._band = seed_of(seed), finite("no_trade_band", no_trade_band)
         self._markets = markets = episode_markets((n_symbols, n_days), self._seed, dataset, split, datasets, None)
+        check_split(episodes, markets)
         self._reward = reward_scheme(reward, reward_parameter)
         self._observed = observed_columns(markets, features, scale, (self._kind, lookback, history, mask))
         self._scheme = action_scheme(action, levels, markets.n_symbols, [limits])

@@ -14,7 +14,8 @@ from openoutcry.arguments import is_frame, is_integer
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.padding import padded
 from openoutcry.errors import refusal
-from openoutcry.gym.market_arguments import Market, has_listing_changes, market_of
+from openoutcry.gym.episodes import Episodes
+from openoutcry.gym.market_arguments import Market, has_listing_changes, is_split, market_of
 
 Draw: TypeAlias = "str | Callable[[int, int], int]"
 KINDS = ("cycle", "random")
@@ -31,6 +32,7 @@ class EpisodeMarkets:
         split: Streams of different splits share no draw.
         is_padded: Whether a market has fewer symbols than another.
         has_listing_changes: Whether symbols may come and go, within a market or between episodes.
+        is_split: Whether the split selects a market or a draw.
     """
 
     datasets: tuple[Dataset, ...]
@@ -39,6 +41,7 @@ class EpisodeMarkets:
     split: str
     is_padded: bool
     has_listing_changes: bool
+    is_split: bool
 
     @property
     def n_symbols(self) -> int:
@@ -122,12 +125,26 @@ def episode_markets(
     shown = tuple(wide[id(market)] for market in markets)
     kind = "fixed" if datasets is None else datasets if isinstance(datasets, str) else "given"
     has_changes = kind != "fixed" or any(has_listing_changes(market, 0) for market in shown)
-    return EpisodeMarkets(shown, kind, datasets if callable(datasets) else None, split, min(counts) < most, has_changes)
+    is_drawn = kind == "random" or any(is_split(market) for market in (sizes[0], *given))
+    function = datasets if callable(datasets) else None
+    return EpisodeMarkets(shown, kind, function, split, min(counts) < most, has_changes, is_drawn)
+
+
+def check_split(episodes: Episodes, markets: EpisodeMarkets) -> None:
+    """Check that a split other than the default has an effect.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: neither windows nor markets depend on it.
+    """
+    if episodes.split == Episodes.split or episodes.is_random or markets.is_split:
+        return
+    message = f"`split` must be {Episodes.split} with one fixed window, one fixed market and no scenario by name"
+    raise refusal("argument_invalid", f"{message}; received {episodes.split!r}; hint: window='random' draws by split")
 
 
 def _check(n_given: int, datasets: Any, num_envs: int | None, *, is_one: bool) -> None:
     """Check the number of markets and the rule."""
-    if datasets is not None and not callable(datasets) and datasets not in KINDS:
+    if datasets is not None and not callable(datasets) and not (isinstance(datasets, str) and datasets in KINDS):
         message = "`datasets` must be cycle, random, a function of seed and episode, or None"
         raise refusal("argument_invalid", f"{message}; received {datasets!r}")
     if datasets is not None and is_one:
@@ -144,4 +161,4 @@ def _check(n_given: int, datasets: Any, num_envs: int | None, *, is_one: bool) -
         raise refusal("argument_invalid", f"{message}; received {n_given}; {hint}")
 
 
-__all__ = ["Draw", "EpisodeMarkets", "episode_markets"]
+__all__ = ["Draw", "EpisodeMarkets", "check_split", "episode_markets"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from openoutcry.arguments import checked_integer, is_bool, is_integer
+from openoutcry.arguments import checked_integer, is_bool, is_integer, one_of
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
 
@@ -39,8 +39,7 @@ class Episodes:
             # The spec of an environment in JSON has a list.
             if isinstance(pair := getattr(self, name), list):
                 object.__setattr__(self, name, tuple(pair))
-        if self.split not in SPLITS:
-            raise refusal("argument_invalid", f"`split` must be one of {', '.join(SPLITS)}; received {self.split!r}")
+        one_of("split", self.split, SPLITS)
         if self.is_random:
             return
         for name in ("within", "episode_bars"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, checked_text, is_integer, path_of
+from openoutcry.arguments import checked_integer, checked_text, is_integer, path_of, type_of
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, as_window
@@ -79,9 +79,9 @@ def evaluate(
     windows: AnyWindow | Sequence[AnyWindow] | int = None,
     *,
     env: Any = None,
-    normalize: Callable[[Any], Any] | None = None,
+    normalize: Any = None,
     record: str | os.PathLike[str] | None = None,
-    name: str = "",
+    name: str | None = None,
     **settings: Any,
 ) -> PolicyEvaluation:
     """Run a policy without exploration over windows of a market, in order.
@@ -110,12 +110,16 @@ def evaluate(
             wrapper does not advance one bar per step.
         Exception: an exception of the policy passes unchanged, with a note of the bar and date of the decision.
     """
+    if not (normalize is None or callable(normalize)):
+        message = f"`normalize` must be a function on observations or None; received {type_of(normalize)}"
+        raise refusal("argument_invalid", f"{message}; hint: vec_normalize.normalize_obs")
     start = decider_of(policy)
     source = _called(policy, "get_env") if env is None else env
     stage = stage_of(source, dataset, settings)
     normalize = normalize or stage.normalize or getattr(_called(policy, "get_vec_normalize_env"), "normalize_obs", None)
     check_spaces(policy, stage.env, stage.base.dataset.n_symbols)
-    title = checked_text("name", name or getattr(policy, "__name__", type(policy).__name__))
+    class_name = getattr(policy, "__name__", type(policy).__name__)
+    title = checked_text("name", class_name if name in (None, "") else name)
     path = None if record is None else _record_path(record)
     spans = windows_of(windows, stage.base)
     with evaluation_mode(policy):

@@ -14,7 +14,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.padding import padded
 from openoutcry.errors import refusal
 from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.market_arguments import Market, limits_of
+from openoutcry.gym.market_arguments import Market, is_split, limits_of
 from openoutcry.gym.observed_columns import LISTED
 from openoutcry.gym.settings import WINDOWS
 from openoutcry.gym.vector import OpenOutcryVectorEnv
@@ -123,6 +123,9 @@ def _rebuilt(env: Any, dataset: Market | None, settings: Mapping[str, Any]) -> O
         kept["features"] = [name for name in names if not (observed.mask and name == LISTED)]
     if dataset is None and len(env.datasets) > 1:
         raise refusal("argument_invalid", "`dataset` must be a market, as `env` has several; received None")
+    if not is_split(dataset):
+        # Of the windows or the market of the training.
+        kept.pop("split", None)
     changed = {name: value for name, value in settings.items() if name not in _TERMS}
     return kind(**kept | changed | {"dataset": env.dataset if dataset is None else dataset})
 

@@ -20,7 +20,7 @@ from openoutcry.gym.buffers import RotatingSet, allocate_buffers
 from openoutcry.gym.episode_markets import EpisodeMarkets
 from openoutcry.gym.observed_columns import ObservedColumns
 from openoutcry.gym.rendering import LaneFrames, NavHistory, lane_frames
-from openoutcry.gym.settings import KnownArguments, Setting, option_hint
+from openoutcry.gym.settings import KnownArguments, Setting, assignment_hint, option_hint
 from openoutcry.gym.spaces import observation_space
 from openoutcry.gym.step_info import LaneInfos
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -37,17 +37,17 @@ class LaneViews(KnownArguments):
         "_step_new",
     )  # fmt: skip
 
-    datasets = Setting[tuple[Dataset, ...]](option_hint("dataset"))
+    dataset = Setting[Dataset](option_hint("dataset"))
+    """The market of lane 0, and of all lanes unless several markets were passed."""
     costs = Setting[tuple[CostModel, ...]](option_hint("costs"))
     limits = Setting[tuple[Limits, ...]](option_hint("limits"))
-    reward_scheme = Setting[str]("create another environment with `reward`")
+    num_envs = Setting[int](assignment_hint("num_envs"))
+    autoreset_mode = Setting[AutoresetMode](assignment_hint("autoreset_mode"))
+    render_lane = Setting[int](assignment_hint("render_lane"))
     closed: bool
-    num_envs: int
     render_mode: str | None
-    render_lane: int
     single_action_space: spaces.Space[Any]
     single_observation_space: spaces.Space[Any]
-    autoreset_mode: AutoresetMode
     _core: native.Batch
     # Spaces and windows, created on first access: the bounds of a large batch take more memory than its observations.
     _created: dict[str, Any]
@@ -68,8 +68,7 @@ class LaneViews(KnownArguments):
     _step_new: Callable[..., Any]
 
     @property
-    def dataset(self) -> Dataset:
-        """The market of lane 0, and of all lanes unless several markets were passed."""
+    def _dataset(self) -> Dataset:
         return self.datasets[0]
 
     @property

@@ -44,7 +44,7 @@ def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) 
         sizes = "`n_symbols` or `n_days`, which set the size of the synthetic market"
         hint = "hint: for a scenario, pass the size as ScenarioSpec('hard', n_symbols=8)"
         raise refusal("argument_invalid", f"`dataset` must be None with {sizes}; received both; {hint}")
-    if isinstance(dataset, ScenarioSpec) or (isinstance(dataset, str) and dataset in TIERS):
+    if is_split(dataset):
         dataset = Scenario(dataset, seed, split=split)
     if isinstance(dataset, Scenario):
         return dataset.dataset()
@@ -57,6 +57,11 @@ def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) 
         wanted = "a Dataset, a Scenario, a ScenarioSpec, the name of a bundled market or a tier, a path, or None"
         raise refusal("argument_invalid", f"`dataset` must be {wanted}; received {type_of(dataset)}")
     return dataset
+
+
+def is_split(market: Any) -> bool:
+    """Return whether a split selects the market that an argument describes."""
+    return isinstance(market, ScenarioSpec) or (isinstance(market, str) and market in TIERS)
 
 
 def limits_of(limits: Limits | None, max_weight: float | None, allow_short: bool | None) -> Limits | None:

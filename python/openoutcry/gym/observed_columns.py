@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from openoutcry.arguments import is_bool
+from openoutcry.arguments import is_bool, one_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym.episode_markets import EpisodeMarkets
@@ -97,8 +97,7 @@ def observed_columns(
     Raises:
         OpenOutcryError: a market lacks a column, a name is repeated, or the scale is unknown.
     """
-    if scale not in SCALES:
-        raise refusal("argument_invalid", f"`scale` must be one of {', '.join(SCALES)}; received {scale!r}")
+    one_of("scale", scale, SCALES)
     datasets, (kind, lookback, windows, mask) = markets.datasets, shown
     if kind == "cursor" and len(datasets) > 1:
         message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"

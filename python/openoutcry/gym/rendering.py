@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.arguments import checked_integer
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -19,9 +20,18 @@ MODES = ("ansi", "rgb_array")
 
 def render_mode_of(value: Any) -> str | None:
     """Return the validated render mode."""
-    if value is not None and value not in MODES:
+    if value is not None and (not isinstance(value, str) or value not in MODES):
         raise refusal("argument_invalid", f"`render_mode` must be ansi, rgb_array or None; received {value!r}")
     return None if value is None else str(value)
+
+
+def render_lane_of(value: Any, mode: str | None, num_envs: int) -> int:
+    """Return the validated lane of the first frame."""
+    lane = checked_integer("render_lane", value, 0, num_envs - 1)
+    if lane and mode is None:
+        message = f"`render_lane` must be 0 without a `render_mode`; received {lane}"
+        raise refusal("argument_invalid", f"{message}; hint: render_mode='rgb_array'")
+    return lane
 
 
 def frame_of(mode: str, navs: Sequence[float], account: dict[str, Any], symbols: Sequence[str], date: str) -> Any:

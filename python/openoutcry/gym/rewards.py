@@ -35,7 +35,8 @@ class StepFigures:
         return_: Simple return of NAV over the bar, after costs, shape `(num_envs,)`, float64; -1 at ruin.
         previous_nav: NAV before the step, shape `(num_envs,)`, float64; 1 at the start of an episode.
         nav: NAV after the step, shape `(num_envs,)`, float64; 0 at ruin.
-        turnover: Traded notional over the NAV of the decision, shape `(num_envs,)`, float64.
+        turnover: Traded notional over the NAV of the decision, shape `(num_envs,)`, float64. Positions that a
+            liquidation or a ruin closes are included.
         drawdown: Loss since the highest NAV of the episode, as a share of it, shape `(num_envs,)`, float64.
         n_steps: Steps of the episode, this one included, shape `(num_envs,)`, int64.
         terminated: Whether the account was liquidated or ruined, shape `(num_envs,)`, bool.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.arguments import checked_integer, path_of
+from openoutcry.arguments import checked_integer, is_bool, path_of
 from openoutcry.gym.evaluation import PolicyEvaluation, evaluate, metric_of
 from openoutcry.report.charts.learning_curve import learning_curve
 from openoutcry.report.charts.svg import standalone
@@ -57,7 +57,7 @@ class EvaluationCallback(BaseCallback):  # type: ignore[misc]
         verbose: int = 1,
         **settings: Any,
     ) -> None:
-        super().__init__(verbose)
+        super().__init__(verbose if is_bool(verbose) else checked_integer("verbose", verbose, 0, 2))
         self._source, self._windows, self._settings = dataset, windows, settings
         self._every = checked_integer("every", every, 1, 2**62)
         self._metric = metric_of(metric)

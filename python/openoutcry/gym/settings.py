@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any, Generic, TypeVar, overload
 
 from openoutcry.arguments import costs_and_limits, type_of
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import RANDOM, Episodes
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -26,15 +27,30 @@ _OF_WRAPPERS = ("minari_autoseed",)
 
 _FIXED = (
     "observation", "reward", "reward_parameter", "lookback", "history", "mask", "features", "scale", "split", "action",
-    "levels", "no_trade_band", "info", "on_invalid", "datasets",
+    "levels", "no_trade_band", "info", "on_invalid", "datasets", "seed", "num_envs", "copy", "threads",
+    "autoreset_mode", "max_episode_steps", "render_lane",
 )  # fmt: skip
 _HINTS = {
-    "max_weight": "; hint: options={'limits': Limits(max_weight=...)}",
-    "allow_short": "; hint: options={'limits': Limits(allow_short=...)}",
+    "max_weight": "options={'limits': Limits(max_weight=...)}",
+    "allow_short": "options={'limits': Limits(allow_short=...)}",
+    "n_symbols": "options={'dataset': Dataset.synthetic(n_symbols, n_days)}",
+    "n_days": "options={'dataset': Dataset.synthetic(n_symbols, n_days)}",
 }
 
 INFOS = ("light", "full")
 ON_INVALID = ("raise", "hold")
+
+
+def option_hint(name: str) -> str:
+    """Return the hint of a setting that `reset` can change."""
+    return f"env.reset(options={{{name!r}: ...}}) changes it from that episode on"
+
+
+def assignment_hint(name: str) -> str:
+    """Return the hint for an assigned argument of the constructor."""
+    if name in _HINTS:
+        return f"env.reset({_HINTS[name]}) changes it from that episode on"
+    return option_hint(name) if name in OPTIONS else f"create another environment with {name}=..."
 
 
 class Setting(Generic[T]):
@@ -69,12 +85,42 @@ class Setting(Generic[T]):
         raise refusal("argument_invalid", f"{message}; hint: {self._hint}")
 
 
+class _Argument(Setting[Any]):
+    """An argument of the constructor that is not an attribute.
+
+    Args:
+        name: Its name.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(assignment_hint(name))
+        self._name = name
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise AttributeError(f"{type(instance).__name__!r} object has no attribute {self._name!r}")
+
+
+def refuse_assignments(kind: type[T]) -> type[T]:
+    """Refuse the assignment of every argument of the constructor of a class.
+
+    An attribute of the name keeps its own rule. Libraries assign `render_mode`.
+    """
+    for name in signature(kind.__init__).parameters:
+        if name not in ("self", "render_mode") and not hasattr(kind, name):
+            setattr(kind, name, _Argument(name))
+    return kind
+
+
 class KnownArguments:
     """An environment that keeps the arguments of its constructor, but no market.
 
     `openoutcry.gym.evaluate` creates an equal environment from them. A sealed market could not be saved.
     """
 
+    datasets = Setting[tuple[Dataset, ...]](option_hint("dataset"))
+    reward_scheme = Setting[str](assignment_hint("reward"))
     _arguments: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -91,18 +137,6 @@ class KnownArguments:
         return created
 
 
-def option_hint(name: str) -> str:
-    """Return the hint of a setting that `reset` can change."""
-    return f"env.reset(options={{{name!r}: ...}}) changes it from that episode on"
-
-
-def one_of(name: str, value: Any, known: Sequence[str]) -> str:
-    """Return a value that is one of the known names."""
-    if not isinstance(value, str) or value not in known:
-        raise refusal("argument_invalid", f"`{name}` must be one of {', '.join(known)}; received {value!r}")
-    return value
-
-
 def checked_options(options: Any, known: Sequence[str] = OPTIONS) -> dict[str, Any]:
     """Return the options of a `reset`.
 
@@ -116,9 +150,8 @@ def checked_options(options: Any, known: Sequence[str] = OPTIONS) -> dict[str, A
     for name in options:
         if name not in (*known, *_OF_WRAPPERS):
             message = f"`options` must be among {', '.join(known)}; received {name!r}"
-            hint = _HINTS.get(name, "; hint: the constructor fixes it, so create another environment")
-            hint = hint if name in (*_FIXED, *_HINTS) else ""
-            raise refusal("argument_invalid", message + hint)
+            hint = _HINTS.get(name, "the constructor fixes it, so create another environment")
+            raise refusal("argument_invalid", f"{message}; hint: {hint}" if name in (*_FIXED, *_HINTS) else message)
     return {name: options[name] for name in options if name in known}
 
 
@@ -150,6 +183,5 @@ __all__ = [
     "changed_episodes",
     "changed_settings",
     "checked_options",
-    "one_of",
     "option_hint",
 ]

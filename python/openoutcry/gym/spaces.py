@@ -12,7 +12,6 @@ import numpy as np
 from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
-from openoutcry.errors import refusal
 from openoutcry.gym.action_schemes import ActionScheme
 from openoutcry.gym.observed_columns import PRICES, ObservedColumns
 from openoutcry.openoutcry_py import Limits
@@ -23,14 +22,6 @@ OBSERVATIONS = ("dict", "flat", "cursor")
 _F64, _F32 = 1e300, 1e30
 # Prices lie within 30 decades and splits add at most 30 more: 60 ln 10 is 138.
 _LOG_RETURN = 150.0
-
-
-def observation_of(value: Any) -> str:
-    """Return the validated name of an observation kind."""
-    if value not in OBSERVATIONS:
-        wanted = ", ".join(OBSERVATIONS)
-        raise refusal("argument_invalid", f"`observation` must be one of {wanted}; received {value!r}")
-    return str(value)
 
 
 def space_of(scheme: ActionScheme | None, n_symbols: int, limits: Sequence[Limits]) -> spaces.Space[Any]:

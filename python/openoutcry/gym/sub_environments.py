@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.arguments import checked_integer, costs_and_limits, is_integer, seed_of
+from openoutcry.arguments import checked_integer, costs_and_limits, is_integer, one_of, seed_of
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.market_arguments import limits_of
-from openoutcry.gym.settings import INFOS, TERMS, WINDOWS, changed_episodes, one_of
+from openoutcry.gym.settings import INFOS, TERMS, WINDOWS, changed_episodes
 from openoutcry.openoutcry_py import CostModel, Limits
 
 

@@ -11,21 +11,21 @@ from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, lookback_of, seed_of
+from openoutcry.arguments import checked_bool, checked_integer, lookback_of, one_of, seed_of
 from openoutcry.data.window import Edge, Window
 from openoutcry.gym.action_schemes import action_scheme
 from openoutcry.gym.buffers import allocate_buffers, allocate_rotating_sets
-from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, episode_markets
+from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, check_split, episode_markets
 from openoutcry.gym.episodes import Episodes
 from openoutcry.gym.lane_actions import joined_holds, readable, with_holds
 from openoutcry.gym.lane_views import LaneViews
 from openoutcry.gym.market_arguments import N_DAYS, N_SYMBOLS, Market
 from openoutcry.gym.observed_columns import observed_columns
-from openoutcry.gym.rendering import MODES, NavHistory, render_mode_of
+from openoutcry.gym.rendering import MODES, NavHistory, render_lane_of, render_mode_of
 from openoutcry.gym.replaced_markets import replaced_markets
 from openoutcry.gym.rewards import Reward, reward_scheme
-from openoutcry.gym.settings import ON_INVALID, OPTIONS, checked_options, one_of
-from openoutcry.gym.spaces import observation_of, observation_space, space_of
+from openoutcry.gym.settings import ON_INVALID, OPTIONS, checked_options, refuse_assignments
+from openoutcry.gym.spaces import OBSERVATIONS, observation_space, space_of
 from openoutcry.gym.step_info import LaneInfos, copied_observations
 from openoutcry.gym.sub_environments import (
     batch_settings,
@@ -43,6 +43,7 @@ _Flags: TypeAlias = npt.NDArray[np.bool_]
 _Step: TypeAlias = tuple[Observation, npt.NDArray[np.float64], _Flags, _Flags, dict[str, Any]]
 
 
+@refuse_assignments
 class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):  # type: ignore[misc, override]
     """Many sub-environments, stepped together.
 
@@ -149,10 +150,10 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         info: str = "light",
         on_invalid: str = "raise",
     ) -> None:
-        self.num_envs = checked_integer("num_envs", num_envs, 1, 2**31 - 1)
-        self._created, self.render_mode = {}, render_mode_of(render_mode)
-        self.render_lane = checked_integer("render_lane", render_lane, 0, self.num_envs - 1)
-        self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
+        self._num_envs = checked_integer("num_envs", num_envs, 1, 2**31 - 1)
+        self._created, self._copies, self.render_mode = {}, checked_bool("copy", copy), render_mode_of(render_mode)
+        self._render_lane = render_lane_of(render_lane, self.render_mode, self.num_envs)
+        self._kind, self._lookback = one_of("observation", observation, OBSERVATIONS), lookback
         episodes = Episodes(window, within, episode_bars, split)
         self._markets = episode_markets((n_symbols, n_days), seed_of(seed), dataset, split, datasets, num_envs)
         terms = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
@@ -170,9 +171,10 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
     ) -> None:
         """Add the settings that other settings determine, and create batch and spaces."""
         self._holds_invalid = one_of("on_invalid", on_invalid, ON_INVALID) == "hold"
+        check_split(changeable[2], self._markets)
         self._datasets, self._reward_scheme = self._markets.datasets, self._reward.name
         self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
-        self.autoreset_mode = autoreset_mode
+        self._autoreset_mode = autoreset_mode
         self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
         self._settings |= {
             "reward": self._reward.engine,

@@ -42,6 +42,7 @@ fn step(reward: f64, nav: f64, turnover: f64) -> Stepped {
         settlement: none,
         shortfall: none,
         turnover,
+        forced_turnover: none,
         terminated,
     }
 }
@@ -129,6 +130,16 @@ fn the_differential_sharpe_ratio_is_that_of_moody_and_saffell_without_its_mean()
         };
         let slope = (sharpe(1e-6) - sharpe(-1e-6)) / 2e-6;
         assert!((reward - slope).abs() < 1e-6 * slope.abs().max(1.0), "{reward} {slope}");
+    }
+}
+
+#[test]
+fn a_forced_sale_is_penalized_as_any_other() {
+    let sold = step(-0.9, 0.1, 6.0);
+    let forced = Stepped { turnover: 2.0, forced_turnover: 4.0, terminated: true, ..sold };
+    for scheme in schemes() {
+        let of = |stepped: &Stepped| scheme.of(stepped, &mut RewardState::default()).to_bits();
+        assert_eq!(of(&forced), of(&sold), "{scheme:?}");
     }
 }
 

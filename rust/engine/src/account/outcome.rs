@@ -19,6 +19,10 @@ pub struct Stepped {
     pub shortfall: f64,
     /// Notional traded at fill prices, over the NAV of the decision.
     pub turnover: f64,
+    /// Notional closed by a liquidation or a ruin, over the NAV of the decision.
+    ///
+    /// It is no part of `turnover`.
+    pub forced_turnover: f64,
     /// Whether the account was liquidated or ruined.
     pub terminated: bool,
 }
@@ -30,14 +34,16 @@ pub struct RewardInputs {
     pub nav: f64,
     /// See [`Stepped::reward`].
     pub reward: f64,
-    /// See [`Stepped::turnover`].
+    /// Notional traded and closed by force, over the NAV of the decision.
     pub turnover: f64,
 }
 
 impl Stepped {
     /// Returns the inputs of a reward.
+    ///
+    /// A forced sale costs the same as one that the decision asks for.
     #[must_use]
     pub fn reward_inputs(&self) -> RewardInputs {
-        RewardInputs { nav: self.nav, reward: self.reward, turnover: self.turnover }
+        RewardInputs { nav: self.nav, reward: self.reward, turnover: self.turnover + self.forced_turnover }
     }
 }

@@ -112,6 +112,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
             settlement: 0.0,
             shortfall: 0.0,
             turnover: settled.turnover.value(),
+            forced_turnover: 0.0,
             terminated: false,
         };
         (book.bar, book.cash, book.nav) = (book.bar + 1, settled.cash.value(), stepped.nav);

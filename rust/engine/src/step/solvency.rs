@@ -11,6 +11,8 @@ pub(crate) struct Account {
     pub(crate) cash: f64,
     pub(crate) nav: f64,
     pub(crate) liquidation: f64,
+    /// Notional closed by force.
+    pub(crate) closed: f64,
     pub(crate) shortfall: f64,
     pub(crate) terminated: bool,
 }
@@ -22,7 +24,8 @@ pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, workspace: &mut Work
         *mark = each(|k| if close[k].is_nan() { mark[k] } else { close[k] });
         lane = each(|k| lane[k] + shares[k] * mark[k]);
     }
-    Account { cash, nav: cash + lane_sums::total(&lane), liquidation: 0.0, shortfall: 0.0, terminated: false }
+    let nav = cash + lane_sums::total(&lane);
+    Account { cash, nav, liquidation: 0.0, closed: 0.0, shortfall: 0.0, terminated: false }
 }
 
 /// Step 14: liquidates an account below its maintenance margin.
@@ -30,10 +33,11 @@ pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, workspace: &mut Work
 /// It terminates an account with nothing left.
 pub(crate) fn solve(rules: &Rules, mut account: Account, workspace: &mut Workspace) -> Account {
     if is_below_margin(rules, account.nav, workspace) {
-        account.liquidation = liquidate(rules, &mut account.cash, workspace);
+        (account.liquidation, account.closed) = liquidate(rules, &mut account.cash, workspace);
         (account.nav, account.terminated) = (account.cash, true);
     }
     if account.nav <= 0.0 {
+        account.closed += gross(workspace);
         account.shortfall = ruin(account.nav, workspace);
         (account.nav, account.cash, account.terminated) = (0.0, 0.0, true);
     }
@@ -43,12 +47,16 @@ pub(crate) fn solve(rules: &Rules, mut account: Account, workspace: &mut Workspa
 /// Returns whether NAV is below the maintenance margin; never at a margin of 0.
 fn is_below_margin(rules: &Rules, nav: f64, workspace: &Workspace) -> bool {
     let margin = rules.limits().maintenance_margin;
-    let positions = workspace.shares.as_flattened().iter().zip(workspace.marks.as_flattened());
-    margin > 0.0 && nav < margin * lane_sums::sum(positions.map(|(shares, mark)| shares.abs() * mark))
+    margin > 0.0 && nav < margin * gross(workspace)
 }
 
-/// Closes all positions at slipped marks and returns the cost.
-fn liquidate(rules: &Rules, cash: &mut f64, workspace: &mut Workspace) -> f64 {
+fn gross(workspace: &Workspace) -> f64 {
+    let positions = workspace.shares.as_flattened().iter().zip(workspace.marks.as_flattened());
+    lane_sums::sum(positions.map(|(shares, mark)| shares.abs() * mark))
+}
+
+/// Closes all positions at slipped marks and returns the cost and the notional.
+fn liquidate(rules: &Rules, cash: &mut f64, workspace: &mut Workspace) -> (f64, f64) {
     let (mut flow, mut traded, mut slipped) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for symbol in 0..workspace.shares.len() * LANES {
         let (shares, mark) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.marks, symbol));
@@ -60,10 +68,11 @@ fn liquidate(rules: &Rules, cash: &mut f64, workspace: &mut Workspace) -> f64 {
             workspace.events.push(Event::Liquidated { symbol, shares, price });
         }
     }
-    let fee = rules.rates.fee * lane_sums::total(&traded);
+    let traded = lane_sums::total(&traded);
+    let fee = rules.rates.fee * traded;
     *cash += lane_sums::total(&flow) - fee;
     flatten(workspace);
-    lane_sums::total(&slipped) + fee
+    (lane_sums::total(&slipped) + fee, traded)
 }
 
 /// Writes off the shortfall and returns it.

@@ -82,6 +82,7 @@ pub fn step_once(
         settlement: actions.settlement,
         shortfall: account.shortfall,
         turnover: fills.traded / book.nav,
+        forced_turnover: account.closed / book.nav,
         terminated: account.terminated,
     };
     (book.bar, book.cash, book.nav) = (bar, account.cash, nav);

@@ -61,6 +61,22 @@ proptest! {
     }
 
     #[test]
+    fn a_liquidation_or_a_ruin_closes_the_notional_after_the_fill(case in cases()) {
+        walk(&case, |step| {
+            let held = |i: &usize| step.settlement(*i).is_none();
+            let closed: f64 = step.symbols().filter(held).map(|i| {
+                (step.held(i) + filled(step, i)).abs() * step.after.mark(i)
+            }).sum();
+            let (least, most) = if step.stepped.terminated { (closed, closed) } else { (0.0, 0.0) };
+            let (forced, slippage) = (step.stepped.forced_turnover * step.before.nav(), case.costs.slippage_bps / 1e4);
+            let rounding = 1e-12 * closed;
+            prop_assert!(forced >= least * (1.0 - slippage) - rounding, "{forced} of {least}");
+            prop_assert!(forced <= most * (1.0 + slippage) + rounding, "{forced} of {most}");
+            Ok(())
+        })?;
+    }
+
+    #[test]
     fn an_account_is_closed_by_force_just_below_its_maintenance_margin(case in cases()) {
         walk(&case, |step| {
             let margin = case.limits.maintenance_margin;

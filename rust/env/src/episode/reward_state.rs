@@ -41,7 +41,7 @@ pub struct StepFigures {
     pub previous_nav: f64,
     /// NAV after the step; the NAV of a new episode is 1.
     pub nav: f64,
-    /// Notional traded over the NAV of the decision.
+    /// Notional traded and closed by force, over the NAV of the decision.
     pub turnover: f64,
     /// Share of the highest NAV of the episode that is lost after the step.
     pub drawdown: f64,
