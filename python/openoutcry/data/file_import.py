@@ -38,7 +38,7 @@ from openoutcry.data.readers.file_parts import market_name, symbols_of
 from openoutcry.data.readers.joined_files import Part, joined
 from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions
-from openoutcry.data.readers.parquet_size import checked_chunks, is_prefixed, parquet_table
+from openoutcry.data.readers.parquet_size import checked_columns, parquet_table
 from openoutcry.data.readers.questions import check, questions_of
 from openoutcry.data.readers.range_checks import check_ranges
 from openoutcry.data.readers.split_checks import check_splits
@@ -146,15 +146,15 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     try:
         parts, limit = parquet_parts(path)
-        chunks = checked_chunks(parts, limit)
+        sizes = checked_columns(parts, limit)
         is_plain = path.is_file() and options.of_file() == ReadOptions()
-        if is_plain and not any(map(is_prefixed, chunks)):
+        if is_plain and not any(column.is_delta for column in sizes):
             metadata = parquet.read_metadata(path)
             found = _long_parquet(path, metadata, _while_reading(periods_per_year, options))
             if found is not None:
                 core, has_missing, names = found
                 return _checked(core, periods_per_year, options, names, has_missing=has_missing)
-        table = parquet_table(path, chunks, limit)
+        table = parquet_table(path, sizes, limit)
         return import_frame(table, periods_per_year, options, path.stem)
     except (FileNotFoundError, PermissionError):
         raise

@@ -152,8 +152,8 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
     try:
         if kind == "Parquet":
             limit = limit_of(len(content), name)
-            chunks = parquet_size.checked_chunks([pyarrow.BufferReader(content)], limit)
-            table = parquet_size.parquet_table(pyarrow.BufferReader(content), chunks, limit)
+            columns = parquet_size.checked_columns([pyarrow.BufferReader(content)], limit)
+            table = parquet_size.parquet_table(pyarrow.BufferReader(content), columns, limit)
         else:
             if not content.startswith(_FEATHER_1):
                 _check_arrow(content, name)
