@@ -16,7 +16,9 @@ import openoutcry as oo
 from openoutcry.data.readers.parquet_footer import row_groups
 
 DAMAGED = sorted((CORPUS / "file_parquet").glob("found_*.parquet"))
-DELTA = [{"use_dictionary": False, "column_encoding": {"symbol": f"DELTA_{name}BYTE_ARRAY"}} for name in ("", "LENGTH_")]
+DELTA = [
+    {"use_dictionary": False, "column_encoding": {"symbol": f"DELTA_{name}BYTE_ARRAY"}} for name in ("", "LENGTH_")
+]
 
 
 def footer(body: bytes) -> bytes:

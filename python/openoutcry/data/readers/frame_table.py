@@ -6,7 +6,8 @@ Numbers stay numbers. Each distinct time and text of a column is converted once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -105,12 +106,23 @@ def table_of(frame: Any) -> TextTable:
     Raises:
         OpenOutcryError: `argument_invalid`: the argument is no frame. `date_invalid`: a year is none of Python.
     """
-    try:
+    with of_python():
         return _table_of(frame)
-    except OpenOutcryError:
+
+
+@contextmanager
+def of_python() -> Iterator[None]:
+    """Refuse a frame with values that Python does not have, such as later years.
+
+    Raises:
+        OpenOutcryError: `date_invalid`: a library cannot convert a value.
+    """
+    try:
+        yield
+    except (OpenOutcryError, UnicodeError):
         raise
-    except (OverflowError, ValueError) as error:
-        message = f"the times of all columns must be in the years 1 to 9999; received another: {error}"
+    except (NotImplementedError, OverflowError, ValueError) as error:
+        message = f"values must be those of Python, with times in the years 1 to 9999; received another: {error}"
         raise refusal("date_invalid", f"{message}; hint: leave the column out if it has no prices") from error
 
 
@@ -173,8 +185,10 @@ def _check_years(series: Any) -> None:
     edge = 1 if getattr(kind, "time_zone", None) else 0
     per_day = 86_400 * scale if scale else 1
     found = (numbers.min(), numbers.max())
-    if str(kind) != "Time" and None not in found and not (
-        (least + edge) * per_day <= found[0] and found[1] < (most - edge) * per_day
+    if (
+        str(kind) != "Time"
+        and None not in found
+        and not ((least + edge) * per_day <= found[0] and found[1] < (most - edge) * per_day)
     ):
         raise OverflowError(f"{found[0]} to {found[1]} as {kind}")
 

@@ -89,7 +89,11 @@ class _Footer:
         return [self._struct(wanted)[_COLUMNS] for _ in range(self._count(_STRUCT))]
 
     def _chunks(self) -> list[Chunk]:
-        column = {_ENCODINGS: (_LIST, self._encodings), _N_VALUES: (_I64, self._integer), _N_BYTES: (_I64, self._integer)}
+        column = {
+            _ENCODINGS: (_LIST, self._encodings),
+            _N_VALUES: (_I64, self._integer),
+            _N_BYTES: (_I64, self._integer),
+        }
         wanted = {_COLUMN: (_STRUCT, lambda: _chunk(self._struct(column))), _CRYPTO: (_STRUCT, self._encrypted)}
         return [self._struct(wanted)[_COLUMN] for _ in range(self._count(_STRUCT))]
 
