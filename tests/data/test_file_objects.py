@@ -31,7 +31,7 @@ def unzipped(path: Path, mode: str) -> Any:
 
 
 def temporary(path: Path) -> Any:
-    file = tempfile.TemporaryFile()
+    file = tempfile.TemporaryFile()  # noqa: SIM115 the test closes it
     file.write(path.read_bytes())
     file.seek(0)
     return file
@@ -96,9 +96,9 @@ def test_parquet_and_lists_of_file_objects_are_read(tmp_path: Path) -> None:
         assert oo.Dataset.from_csv([first, second]) == oo.Dataset.from_csv(paths)
         first.seek(0)
         assert oo.OpenOutcryEnv(first).dataset == oo.Dataset.from_csv(paths[0])
-    content = io.BytesIO(paths[0].read_bytes())
+    content = paths[0].read_bytes()
     with pytest.raises(oo.OpenOutcryError, match="in a list must have a `name`"):
-        oo.Dataset.from_csv([content, content])
+        oo.Dataset.from_csv([io.BytesIO(content), io.BytesIO(content)])
 
 
 class Failing:
@@ -139,7 +139,7 @@ def test_errors_of_the_object_propagate_and_closed_or_unreadable_files_are_refus
 def test_a_parquet_file_as_text_is_refused_with_what_to_type(tmp_path: Path) -> None:
     path = tmp_path / "A.parquet"
     pd.DataFrame({"date": ["2024-01-02", "2024-01-03"], "close": [1.0, 2.0]}).to_parquet(path)
-    with path.open(encoding="ascii") as file, pytest.raises(oo.OpenOutcryError, match='hint: open it .*, "rb"'):
+    with path.open(encoding="ascii") as file, pytest.raises(oo.OpenOutcryError, match=r'hint: open it .*, "rb"'):
         oo.Dataset.from_parquet(file)
-    with pytest.raises(oo.OpenOutcryError, match="a complete Parquet file is required; received '.StringIO'"):
+    with pytest.raises(oo.OpenOutcryError, match=r"a complete Parquet file is required; received '\.StringIO'"):
         oo.Dataset.from_parquet(io.StringIO("PAR1"))

@@ -170,17 +170,16 @@ class Dataset:
         notices: Iterable[str] = (),
         **options: Unpack[ReadKeywords],
     ) -> Dataset:
-        """Create a dataset from a Parquet file or file object with the columns and options of `from_csv`.
+        """Create a dataset from a Parquet file with the columns and options of `from_csv`.
 
         Requires `openoutcry[parquet]`.
         """
         from openoutcry.data import file_import
-        from openoutcry.data.readers.file_objects import HeldFile, source_of
+        from openoutcry.data.readers.file_objects import source_of
 
         file = source_of("path", path)
         found = file_import.import_parquet(file, periods_per_year, file_import.options_of(options))
-        stem = file.name.partition(".")[0] if isinstance(file, HeldFile) else file.stem
-        return cls._read(found, name or stem, notices)
+        return cls._read(found, name or file.stem, notices)
 
     @classmethod
     def _read(cls, found: Imported, name: str, notices: Iterable[str] = ()) -> Dataset:

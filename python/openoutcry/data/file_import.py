@@ -32,7 +32,7 @@ from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, file_bytes, parquet_parts, parquet_table_of, text_of
-from openoutcry.data.readers.file_objects import FileSource, HeldFile, source_of
+from openoutcry.data.readers.file_objects import FileSource, HeldFile, check_named, source_of
 from openoutcry.data.readers.file_parts import market_name, symbols_of
 from openoutcry.data.readers.joined_files import Part, joined
 from openoutcry.data.readers.market_checks import without_silent_volume
@@ -84,9 +84,7 @@ def import_source(source: Source, periods_per_year: float | None, options: ReadO
         return import_text(source, periods_per_year, options), ""
     if isinstance(source, (list, tuple)) and source:
         paths = [source_of("source", each) for each in source]
-        if unnamed := next((path for path in paths if path.name.startswith(".") and isinstance(path, HeldFile)), None):
-            message = "file objects in a list must have a `name`, which names their symbol"
-            raise refusal("argument_invalid", f"{message}; received a {unnamed.name[1:]} without one")
+        check_named(paths)
         return import_files(paths, periods_per_year, options), market_name(paths)
     path = source_of("source", source)
     return import_file(path, periods_per_year, options), path.name.partition(".")[0]
@@ -147,8 +145,7 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     if isinstance(path, HeldFile):
-        table = parquet_table_of(path.content, path.name)
-        return import_frame(table, periods_per_year, options, path.name.partition(".")[0])
+        return import_frame(parquet_table_of(path.content, path.name), periods_per_year, options, path.stem)
     try:
         parts, limit = parquet_parts(path)
         sizes = checked_columns(parts, limit)

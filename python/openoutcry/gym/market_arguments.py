@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from openoutcry.arguments import is_frame, is_integer, type_of
+from openoutcry.arguments import is_file_object, is_frame, is_integer, type_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_source import open_market
-from openoutcry.data.readers.file_objects import is_file_object
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import Limits
 from openoutcry.scenarios.scenario import NAMES as TIERS

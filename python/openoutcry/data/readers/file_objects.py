@@ -9,10 +9,11 @@ import os
 import stat
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from openoutcry.arguments import path_of
+from openoutcry.arguments import is_file_object, path_of
 from openoutcry.errors import OpenOutcryError, refusal
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class HeldFile(_Path):
 
     content: bytes
 
+    @property
+    def stem(self) -> str:
+        """The name up to its first dot."""
+        return self.name.partition(".")[0]
+
     def open(self, *_: Any, **__: Any) -> Any:
         """Return a new file object of the content."""
         return io.BytesIO(self.content)
@@ -66,11 +72,6 @@ class HeldFile(_Path):
         raise TypeError("a file object has no path")
 
 
-def is_file_object(source: Any) -> bool:
-    """Return whether something can be read from its position on."""
-    return callable(getattr(source, "read", None))
-
-
 def source_of(name: str, source: Any) -> Path:
     """Return a path; that of a file object holds its content.
 
@@ -86,6 +87,18 @@ def source_of(name: str, source: Any) -> Path:
     held = HeldFile(_name(source))
     held.content = _content(name, source, held.name)
     return held
+
+
+def check_named(paths: Sequence[Path]) -> None:
+    """Refuse file objects without names, which are those of their symbols.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: an object has no name.
+    """
+    for path in paths:
+        if isinstance(path, HeldFile) and not path.stem:
+            message = "file objects in a list must have a `name`, which names their symbol"
+            raise refusal("argument_invalid", f"{message}; received a {path.name[1:]} without one")
 
 
 def _name(source: Any) -> str:

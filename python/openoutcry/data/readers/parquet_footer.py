@@ -82,7 +82,8 @@ class _Footer:
 
     def row_groups(self) -> list[list[Chunk]]:
         """Return the metadata of the columns of each group of rows."""
-        return self._struct({_ROW_GROUPS: (_LIST, self._groups)}).get(_ROW_GROUPS, [])
+        found: list[list[Chunk]] = self._struct({_ROW_GROUPS: (_LIST, self._groups)}).get(_ROW_GROUPS, [])
+        return found
 
     def _groups(self) -> list[list[Chunk]]:
         wanted = {_COLUMNS: (_LIST, self._chunks)}
