@@ -187,6 +187,11 @@ def path_of(name: str, value: Any) -> Path:
     return Path(value)
 
 
+def is_file_object(value: Any) -> bool:
+    """Return whether something can be read from its position on."""
+    return callable(getattr(value, "read", None))
+
+
 def call_with_keywords(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `build` with keyword arguments, which `__reduce__` cannot do.
 

@@ -1,4 +1,4 @@
-"""Footers of Parquet files: levels as Arrow counts them, and damages that would end the process."""
+"""Footers of Parquet files: columns as Arrow reads them, and damages that would end the process."""
 
 from __future__ import annotations
 
@@ -7,55 +7,85 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pytest
+from builders import count
+from footer_attack import LONG, NESTED, attack
 from fuzz_inputs import CORPUS
 from pyarrow import parquet
 
 import openoutcry as oo
-from openoutcry.data.readers.parquet_footer import _footer, _levels, column_damage
+from openoutcry.data.readers.parquet_footer import row_groups
 
-DAMAGED = CORPUS / "file_parquet" / "found_levels.parquet"
-TABLE = pa.table(
-    {
-        "plain": pa.array([1, 2, 3]),
-        "whole": pa.array([1, 2, 3], pa.int64()),
-        "lists": pa.array([[1.0], [], None]),
-        "nested": pa.array([[{"a": [1]}], [{"a": None}], None]),
-        "text": ["a", None, "c"],
-    },
-    schema=pa.schema(
-        [
-            ("plain", pa.int64()),
-            pa.field("whole", pa.int64(), nullable=False),
-            ("lists", pa.list_(pa.float64())),
-            ("nested", pa.list_(pa.struct([("a", pa.list_(pa.int64()))]))),
-            ("text", pa.string()),
-        ]
-    ),
-)
+DAMAGED = sorted((CORPUS / "file_parquet").glob("found_*.parquet"))
+DELTA = [
+    {"use_dictionary": False, "column_encoding": {"symbol": f"DELTA_{name}BYTE_ARRAY"}} for name in ("", "LENGTH_")
+]
+
+
+def footer(body: bytes) -> bytes:
+    return body + len(body).to_bytes(4, "little") + b"PAR1"
 
 
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 1}, {"data_page_version": "2.0", "compression": "zstd"}])
-def test_levels_are_those_of_arrow_and_whole_files_have_no_damage(options: dict[str, object], tmp_path: Path) -> None:
+@pytest.mark.parametrize("writer", ["arrow", "polars"])
+def test_columns_are_those_of_arrow(options: dict[str, object], writer: str, tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
-    parquet.write_table(TABLE, path, **options)
-    schema, content = parquet.ParquetFile(path).schema, path.read_bytes()
-    columns = [schema.column(place) for place in range(len(schema))]
-    expected = [(column.max_repetition_level, column.max_definition_level) for column in columns]
-    assert _levels(_footer(content)[2]) == expected
-    assert column_damage(content) == ""
-    pl.read_parquet(path).write_parquet(path)
-    assert column_damage(path.read_bytes()) == ""
+    parquet.write_table(NESTED, path, **options)
+    if writer == "polars":
+        pl.read_parquet(path).write_parquet(path)
+    metadata = parquet.ParquetFile(path).metadata
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    columns = [[group.column(place) for place in range(metadata.num_columns)] for group in groups]
+    expected = [[(column.num_values, column.total_uncompressed_size) for column in group] for group in columns]
+    assert [[chunk[:2] for chunk in group] for group in row_groups(path.read_bytes())] == expected
 
 
-def test_a_damage_that_ends_the_process_is_refused_in_files_and_in_archives(tmp_path: Path) -> None:
-    reason = "a column has 2 sizes of definition levels instead of 1"
-    assert column_damage(DAMAGED.read_bytes()) == reason
+@pytest.mark.parametrize("options", DELTA, ids=["prefixes", "lengths"])
+def test_texts_without_a_dictionary_are_read(options: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    parquet.write_table(LONG, path, **options)
+    assert oo.Dataset.from_parquet(path) == oo.Dataset.from_frame(LONG)
+
+
+def test_a_footer_of_many_columns_and_a_deep_schema_is_read(tmp_path: Path) -> None:
+    path, deep = tmp_path / "wide.parquet", pa.array([1, 2, 3])
+    for _ in range(40):
+        deep = pa.StructArray.from_arrays([deep], ["x"])
+    table = pa.table({"date": LONG["date"], **{f"S{place:04}": [1.0, 2.0, 3.0] for place in range(3_000)}})
+    parquet.write_table(table, path)
+    assert oo.Dataset.from_parquet(path).n_symbols == 3_000
+    parquet.write_table(LONG.append_column("deep", deep), path)
+    assert oo.Dataset.from_parquet(path) == oo.Dataset.from_frame(LONG)
+
+
+@pytest.mark.parametrize("path", DAMAGED, ids=lambda path: path.stem)
+def test_a_damage_that_ends_the_process_is_refused_in_files_and_in_archives(path: Path) -> None:
     for read in (oo.Dataset.from_parquet, oo.Dataset.from_csv):
-        with pytest.raises(oo.OpenOutcryError, match=reason):
-            read(DAMAGED)
+        with pytest.raises(oo.OpenOutcryError, match="a complete Parquet file is required"):
+            read(path)
 
 
-def test_other_damages_are_left_to_arrow() -> None:
-    content = DAMAGED.read_bytes()
-    for damaged in (b"", b"PAR1", content[:-4], content[:40], content[:-12] + bytes(12), content[:-40] + content[-30:]):
-        assert column_damage(damaged) == ""
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "incomplete"),
+        (b"\x49\xfc\xff\xff\xff\x7f", "ends too early"),
+        (b"\x45\x02\x00", "field 4 has kind 5"),
+        (b"\x49\x0c\x05\x08\x00\x00", "field 4 has kind 5, or is there twice"),
+        (b"\x1c" * 100, "too deep"),
+        (b"\x19\xfc\x80\x80\x04" + bytes(1 << 16), "too many"),
+        (b"\x1b\x01\x88", "kind 11"),
+        (b"\x19\x19\x05\x00", "kind 9"),
+        (b"\x49\x1c\x19\x1c\x8c\x00\x00\x00\x00", "encrypted"),
+        (b"\x49\x1c\x19\x1c\x3c\x29\x05\x36\x01\x16\x02\x00\x00\x00\x00", "out of range"),
+        (b"\x49\x1c\x19\x1c\x3c\x29\xf5\x41", "65 encodings"),
+    ],
+)
+def test_a_footer_that_cannot_be_read_is_refused(body: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        row_groups(footer(body))
+
+
+def test_no_change_of_a_footer_ends_the_process(tmp_path: Path) -> None:
+    found = attack(tmp_path, count(20_000, 800))
+    assert (found.aborted, found.escaped) == ([], {})
+    assert found.outcomes["read"] > 0 < found.outcomes["field_unparsable"]

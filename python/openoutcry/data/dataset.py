@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import call_with_keywords, checked_integer, checked_text, checked_texts, path_of
+from openoutcry.arguments import call_with_keywords, checked_integer, checked_text, checked_texts
 from openoutcry.data import columns, feature_columns
 from openoutcry.data.columns import TABLES, Table
 from openoutcry.errors import refusal
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from openoutcry.data.feature_columns import Feature
     from openoutcry.data.market_cache import Imported
+    from openoutcry.data.readers.file_objects import FileSource
     from openoutcry.data.readers.market_columns import ReadKeywords
 
 
@@ -106,7 +106,7 @@ class Dataset:
     @classmethod
     def from_csv(
         cls,
-        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        source: FileSource | Sequence[FileSource],
         periods_per_year: float | None = None,
         *,
         name: str = "",
@@ -120,7 +120,8 @@ class Dataset:
         values. The bars are the union of all dates with a close.
 
         Args:
-            source: A path, text with at least one line break, or a list of paths of one market.
+            source: A path, a file object, text with at least one line break, or a list of files of one market. A file
+                object is read from its position on, and is not closed.
             periods_per_year: Bars per year; inferred from the dates by default.
             name: Name of the market in reports; the file name by default.
             notices: Caveats about the market that reports print.
@@ -161,7 +162,7 @@ class Dataset:
     @classmethod
     def from_parquet(
         cls,
-        path: str | os.PathLike[str],
+        path: FileSource,
         periods_per_year: float | None = None,
         *,
         name: str = "",
@@ -173,9 +174,11 @@ class Dataset:
         Requires `openoutcry[parquet]`.
         """
         from openoutcry.data import file_import
+        from openoutcry.data.readers.file_objects import source_of
 
-        found = file_import.import_parquet(path_of("path", path), periods_per_year, file_import.options_of(options))
-        return cls._read(found, name or path_of("path", path).stem, notices)
+        file = source_of("path", path)
+        found = file_import.import_parquet(file, periods_per_year, file_import.options_of(options))
+        return cls._read(found, name or file.stem, notices)
 
     @classmethod
     def _read(cls, found: Imported, name: str, notices: Iterable[str] = ()) -> Dataset:

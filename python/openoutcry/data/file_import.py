@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import path_of
 from openoutcry.data import (
     bar_axis,
     bar_labels,
@@ -33,12 +31,13 @@ from openoutcry.data.readers import column_roles, column_words, feature_fields, 
 from openoutcry.data.readers.dividend_checks import check_dividends
 from openoutcry.data.readers.dividend_drops import check_drops
 from openoutcry.data.readers.echoed_values import shortening
-from openoutcry.data.readers.file_content import check_regular, file_bytes, parquet_parts, text_of
+from openoutcry.data.readers.file_content import check_regular, file_bytes, parquet_parts, parquet_table_of, text_of
+from openoutcry.data.readers.file_objects import FileSource, HeldFile, check_named, source_of
 from openoutcry.data.readers.file_parts import market_name, symbols_of
 from openoutcry.data.readers.joined_files import Part, joined
 from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions
-from openoutcry.data.readers.parquet_size import checked_chunks, is_prefixed, parquet_table
+from openoutcry.data.readers.parquet_size import checked_columns, parquet_table
 from openoutcry.data.readers.questions import check, questions_of
 from openoutcry.data.readers.range_checks import check_ranges
 from openoutcry.data.readers.split_checks import check_splits
@@ -53,8 +52,8 @@ _OTHER_FORMS = frozenset(
 # Bytes of a part of a text, which the threads of the reader share.
 _PART = 1 << 21
 _PARQUET = b"PAR1"
-# Several paths are parts of one market.
-Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+# Several files are parts of one market.
+Source = FileSource | Sequence[FileSource]
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -84,9 +83,10 @@ def import_source(source: Source, periods_per_year: float | None, options: ReadO
     if isinstance(source, str) and not {"\n", "\r"}.isdisjoint(source):
         return import_text(source, periods_per_year, options), ""
     if isinstance(source, (list, tuple)) and source:
-        paths = [path_of("source", each) for each in source]
+        paths = [source_of("source", each) for each in source]
+        check_named(paths)
         return import_files(paths, periods_per_year, options), market_name(paths)
-    path = path_of("source", source)
+    path = source_of("source", source)
     return import_file(path, periods_per_year, options), path.name.partition(".")[0]
 
 
@@ -144,17 +144,19 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         from pyarrow import ArrowException, parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
+    if isinstance(path, HeldFile):
+        return import_frame(parquet_table_of(path.content, path.name), periods_per_year, options, path.stem)
     try:
         parts, limit = parquet_parts(path)
-        chunks = checked_chunks(parts, limit)
+        sizes = checked_columns(parts, limit)
         is_plain = path.is_file() and options.of_file() == ReadOptions()
-        if is_plain and not any(map(is_prefixed, chunks)):
+        if is_plain and not any(column.is_delta for column in sizes):
             metadata = parquet.read_metadata(path)
             found = _long_parquet(path, metadata, _while_reading(periods_per_year, options))
             if found is not None:
                 core, has_missing, names = found
                 return _checked(core, periods_per_year, options, names, has_missing=has_missing)
-        table = parquet_table(path, chunks, limit)
+        table = parquet_table(path, sizes, limit)
         return import_frame(table, periods_per_year, options, path.stem)
     except (FileNotFoundError, PermissionError):
         raise
@@ -169,6 +171,11 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
 
     Without a column of symbols, the symbol is `stem`, if it is given.
     """
+    with frame_table.of_python():
+        return _of_frame(frame, periods_per_year, options, stem)
+
+
+def _of_frame(frame: Any, periods_per_year: float | None, options: ReadOptions, stem: str) -> Imported:
     frame = frame if isinstance(frame, list) else frame_forms.named(frame)
     is_named = not isinstance(frame, list) and _has_plain_names(frame_table.names_of(frame))
     if options.of_file() != ReadOptions() or not is_named:
@@ -188,9 +195,6 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
             return _of_table(frame, periods_per_year, options, stem)
         except native.OpenOutcryError as other:
             raise (other if questions_of(other) else frame_forms.with_hint(error, frame)) from None
-        except (OverflowError, ValueError):
-            # A year above 9999 is no date of Python, in which the tables of frames are.
-            raise frame_forms.with_hint(error, frame) from None
 
 
 def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions, stem: str) -> Imported:

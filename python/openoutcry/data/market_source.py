@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from openoutcry import data
-from openoutcry.arguments import path_of
+from openoutcry.arguments import is_file_object, path_of
 from openoutcry.data import file_import
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.readers import file_content
 from openoutcry.data.readers.echoed_values import short
+from openoutcry.data.readers.file_objects import FileSource, source_of
 from openoutcry.data.readers.market_columns import NO_OPTIONS, ReadOptions
 from openoutcry.data.readers.questions import Question, questions_of
 from openoutcry.data.snapshots import snapshot_files
@@ -25,7 +26,7 @@ _DIGEST_DIGITS = 64
 
 
 def open_market(
-    source: str | os.PathLike[str],
+    source: FileSource,
     periods_per_year: float | None = None,
     *,
     options: ReadOptions = NO_OPTIONS,
@@ -38,7 +39,7 @@ def open_market(
     Bundled markets have names such as `ecb-fx`, `ecb-fx:all` and `ecb-fx:USD,JPY`.
 
     Args:
-        source: Name or path.
+        source: Name, path, or file object of prices.
         periods_per_year: Bars per year of a file of prices; inferred from its dates by default.
         options: What a file of prices does not say.
         others: Names that the caller knows in addition, for the error message.
@@ -47,7 +48,11 @@ def open_market(
     Raises:
         OpenOutcryError: the market is unknown or cannot be read.
     """
+    if not isinstance(source, (str, os.PathLike)) and is_file_object(source):
+        file = source_of("dataset", source)
+        return Dataset._read(file_import.import_file(file, periods_per_year, options), name_of(file))
     path = path_of("dataset", source)
+    assert isinstance(source, (str, os.PathLike)), "`path_of` refuses others"
     check_unread(source, periods_per_year, options)
     name, _, universe = os.fspath(source).partition(":")
     if name in data.names():

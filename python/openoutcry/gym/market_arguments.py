@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from openoutcry.arguments import is_frame, is_integer, type_of
+from openoutcry.arguments import is_file_object, is_frame, is_integer, type_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_source import open_market
 from openoutcry.errors import refusal
@@ -31,7 +31,8 @@ SYNTHETIC, SYNTHETIC_DAYS = "synthetic", 1260
 
 def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) -> Dataset:
     """Return the dataset that the arguments of an environment describe."""
-    if isinstance(n_symbols, (str, os.PathLike, Dataset, Scenario, ScenarioSpec)) and dataset is None:
+    is_market = isinstance(n_symbols, (str, os.PathLike, Dataset, Scenario, ScenarioSpec)) or is_file_object(n_symbols)
+    if is_market and dataset is None:
         n_symbols, dataset = N_SYMBOLS, n_symbols
     if isinstance(dataset, str) and dataset == SYNTHETIC:
         dataset, n_days = None, SYNTHETIC_DAYS if n_days is N_DAYS else n_days
@@ -51,7 +52,7 @@ def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) 
     if isinstance(dataset, str) and dataset == REQUIRED:
         hint = 'hint: gymnasium.make("openoutcry.gym:OpenOutcry/Market-v1", dataset="prices.csv")'
         raise refusal("argument_invalid", f"`dataset` must be a market or the path of a file; received none; {hint}")
-    if isinstance(dataset, (str, os.PathLike)):
+    if isinstance(dataset, (str, os.PathLike)) or is_file_object(dataset):
         return open_market(dataset, others=TIERS)
     if not isinstance(dataset, Dataset):
         wanted = "a Dataset, a Scenario, a ScenarioSpec, the name of a bundled market or a tier, a path, or None"

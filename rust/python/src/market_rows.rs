@@ -61,11 +61,13 @@ impl CsvReader {
     /// Return the market of the text, and forget the text.
     #[pyo3(signature = (*, periods_per_year=None))]
     fn dataset(&mut self, py: Python<'_>, periods_per_year: Option<&Bound<'_, PyAny>>) -> PyResult<Dataset> {
-        if let Err(error) = str::from_utf8(&self.cut) {
-            return Err(undecodable(py, &self.cut, error));
-        }
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
-        let mut reader = mem::take(&mut self.reader);
+        // The readers beside know the columns and the names of this text: another text has its own.
+        self.beside.clear();
+        let (mut reader, cut) = (mem::take(&mut self.reader), mem::take(&mut self.cut));
+        if let Err(error) = str::from_utf8(&cut) {
+            return Err(undecodable(py, &cut, error));
+        }
         let data = py.detach(|| {
             self.has_missing = reader.finish()?;
             CoreDataset::with_periods_per_year(reader.columns()?, periods_per_year)

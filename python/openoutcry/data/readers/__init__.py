@@ -1,5 +1,5 @@
 """Readers of market files as vendors and libraries write them.
 
 `market_file.read` returns columns by bar and symbol, and states what it took each column, unit and zone for.
-Knows no `Dataset`. Imports `openoutcry_py`, `errors` and `untrusted`.
+Knows no `Dataset`. Imports `arguments`, `openoutcry_py`, `errors` and `untrusted`.
 """

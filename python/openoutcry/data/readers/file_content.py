@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from openoutcry.data.readers import arrow_size, parquet_size, text_encoding, workbook
+from openoutcry.data.readers.file_objects import MAX_BYTES, HeldFile
 from openoutcry.data.readers.frame_table import table_of
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.untrusted.bounded_file import read_bytes
 
 # Prices compress by 10 to 30; minutes of one constant price by 30 with gzip and 150 with xz.
-SMALL_BYTES, LARGE_BYTES, MAX_BYTES = 64 << 20, 1 << 30, 4 << 30
+SMALL_BYTES, LARGE_BYTES = 64 << 20, 1 << 30
 _MOST_RATIO, _LARGE_RATIO = 200, 30
 _PART = 1 << 20
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\xd0\xcf\x11\xe0": "Excel 97"}
@@ -64,6 +65,8 @@ def plain_bytes(path: Path) -> bytes:
     Raises:
         OpenOutcryError: `dataset_too_large`: the file has more than 4 GiB.
     """
+    if isinstance(path, HeldFile):
+        return path.content
     return read_bytes(path, MAX_BYTES, "a file of prices", "dataset_too_large")
 
 
@@ -134,6 +137,16 @@ def frame_table(content: bytes, path: Path) -> TextTable | None:
     return None
 
 
+def parquet_table_of(content: bytes, name: str) -> Any:
+    """Return the Arrow table of the content of a Parquet file.
+
+    Raises:
+        ModuleNotFoundError: pyarrow is not installed.
+        OpenOutcryError: `field_unparsable`: the content is damaged, or of another form.
+    """
+    return _arrow_table(content, "Parquet", name)
+
+
 def _check_workbook(content: bytes, path: Path) -> None:
     """Refuse a workbook that is too large, and an archive within an archive."""
     with suppress(zipfile.BadZipFile, UnicodeDecodeError), zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -152,8 +165,8 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
     try:
         if kind == "Parquet":
             limit = limit_of(len(content), name)
-            chunks = parquet_size.checked_chunks([pyarrow.BufferReader(content)], limit)
-            table = parquet_size.parquet_table(pyarrow.BufferReader(content), chunks, limit)
+            columns = parquet_size.checked_columns([pyarrow.BufferReader(content)], limit)
+            table = parquet_size.parquet_table(pyarrow.BufferReader(content), columns, limit)
         else:
             if not content.startswith(_FEATHER_1):
                 _check_arrow(content, name)

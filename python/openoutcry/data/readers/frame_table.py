@@ -6,7 +6,8 @@ Numbers stay numbers. Each distinct time and text of a column is converted once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from openoutcry.data.readers import distinct, text_table
 from openoutcry.data.readers.column_words import simple
 from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.text_table import Rows, TextTable
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
 
 class _Texts(list[str]):
@@ -33,6 +34,8 @@ class _Texts(list[str]):
 # A column: numbers, distinct texts, or a text per row.
 _Column = npt.NDArray[Any] | Distinct | list[str]
 
+# Days since 1970 of the years 1 to 9999, and of a `timedelta`; the ends are exclusive.
+_MOST_DAYS, _MOST_DURATION = (-719_162, 2_932_897), (-999_999_999, 999_999_999)
 _FIELDS = frozenset(("open", "high", "low", "close", "adjclose", "volume", "dividends", "stocksplits", "capitalgains"))
 
 
@@ -101,8 +104,29 @@ def table_of(frame: Any) -> TextTable:
     A pandas index becomes the first column. Columns of two levels, as of yfinance, become `TICKER.FIELD`.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the argument is no frame.
+        OpenOutcryError: `argument_invalid`: the argument is no frame. `date_invalid`: a year is none of Python.
     """
+    with of_python():
+        return _table_of(frame)
+
+
+@contextmanager
+def of_python() -> Iterator[None]:
+    """Refuse a frame with values that Python does not have, such as later years.
+
+    Raises:
+        OpenOutcryError: `date_invalid`: a library cannot convert a value.
+    """
+    try:
+        yield
+    except (OpenOutcryError, UnicodeError):
+        raise
+    except (NotImplementedError, OverflowError, ValueError) as error:
+        message = f"values must be those of Python, with times in the years 1 to 9999; received another: {error}"
+        raise refusal("date_invalid", f"{message}; hint: leave the column out if it has no prices") from error
+
+
+def _table_of(frame: Any) -> TextTable:
     if isinstance(frame, list) and frame and all(isinstance(row, (list, tuple)) and len(row) > 4 for row in frame):
         return text_table.of_rows([], [[_text(cell) for cell in row] for row in frame])
     is_series = hasattr(frame, "to_frame") and not hasattr(frame, "columns")
@@ -147,8 +171,26 @@ def _polars_column(series: Any) -> _Column:
         return numbers
     if not kind.is_temporal():
         return _of_objects(series.to_list())
+    _check_years(series)
     codes = series.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
     return _coded(codes, series.drop_nulls().unique().sort().to_list())
+
+
+def _check_years(series: Any) -> None:
+    """Raise for times that polars cannot convert: it would panic."""
+    kind, numbers = series.dtype, series.to_physical()
+    scale = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}.get(getattr(kind, "time_unit", None) or "", 0)
+    least, most = (_MOST_DAYS[0], _MOST_DAYS[1]) if hasattr(kind, "time_zone") or not scale else _MOST_DURATION
+    # A zone moves a time by at most a day.
+    edge = 1 if getattr(kind, "time_zone", None) else 0
+    per_day = 86_400 * scale if scale else 1
+    found = (numbers.min(), numbers.max())
+    if (
+        str(kind) != "Time"
+        and None not in found
+        and not ((least + edge) * per_day <= found[0] and found[1] < (most - edge) * per_day)
+    ):
+        raise OverflowError(f"{found[0]} to {found[1]} as {kind}")
 
 
 def _arrow_column(column: Any) -> _Column:

@@ -7,17 +7,19 @@ one before. The metadata bounds each of them; only texts with shared prefixes ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.data.readers.parquet_footer import column_damage, footer_size
+from openoutcry.data.readers.parquet_footer import Chunk, footer_size, row_groups
 from openoutcry.errors import refusal
 
-# A longer footer, such as that of 2,000 columns, takes longer to check than to read.
-_LONGEST_FOOTER = 1 << 18
-_PREFIXED, _PART = "DELTA_BYTE_ARRAY", 64 << 20
+# Encodings of texts: all lengths before all texts, and texts without the prefix that they share with the one before.
+_DELTA_TEXTS = {6, 7}
+# Encodings that store texts once: dictionaries, and shared prefixes.
+_REPEATING = {2, 7, 8}
+_TEXT, _FIXED, _PART = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", 64 << 20
 _HINT = "hint: leave out the columns that are not prices, or split it"
 
 
@@ -35,28 +37,62 @@ class Limit(NamedTuple):
     most: int
 
 
-def parquet_table(source: Any, chunks: Sequence[Any], limit: Limit) -> Any:
+class Column(NamedTuple):
+    """A column of a group of rows.
+
+    Attributes:
+        path: Names from the top to the column, between dots.
+        kind: Physical type.
+        length: Bytes of a value, 0 if they differ.
+        chunk: Its sizes.
+    """
+
+    path: str
+    kind: str
+    length: int
+    chunk: Chunk
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes if every value had all bytes of the column."""
+        return self.chunk.n_values * self.chunk.n_bytes
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes that the metadata states."""
+        return max(self.chunk.n_bytes, self.chunk.n_values * self.length)
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether texts are stored by their lengths: no dictionary can be read."""
+        return not self.chunk.encodings.isdisjoint(_DELTA_TEXTS)
+
+    @property
+    def is_expanded(self) -> bool:
+        """Whether texts that are stored once are read again and again."""
+        return self.kind == _TEXT and self.is_delta and not self.chunk.encodings.isdisjoint(_REPEATING)
+
+
+def parquet_table(source: Any, columns: Sequence[Column], limit: Limit) -> Any:
     """Return the Arrow table of a Parquet file or folder with checked columns.
 
     Long texts that are stored once and repeated on many rows stay stored once.
 
     Args:
         source: What pyarrow reads.
-        chunks: The result of `checked_chunks`.
+        columns: The result of `checked_columns`.
         limit: Its limit.
     """
     from pyarrow import parquet
 
-    texts = [chunk for chunk in chunks if chunk.physical_type == "BYTE_ARRAY" and not is_prefixed(chunk)]
-    is_long = sum(map(_longest, texts)) > limit.most
-    repeated = sorted({chunk.path_in_schema for chunk in texts}) if is_long else None
+    texts = [column for column in columns if column.kind == _TEXT and not column.is_delta]
+    is_long = sum(column.most_bytes for column in texts) > limit.most
+    repeated = sorted({column.path for column in texts}) if is_long else None
     return parquet.read_table(source, read_dictionary=repeated)
 
 
-def checked_chunks(parts: Sequence[Any], limit: Limit) -> list[Any]:
-    """Return the metadata of all columns; refuse files that hold too much.
-
-    Every group of rows has metadata of its own.
+def checked_columns(parts: Sequence[Any], limit: Limit) -> list[Column]:
+    """Return the columns of all groups of rows; refuse files that hold too much.
 
     Args:
         parts: What pyarrow reads of each file.
@@ -64,87 +100,72 @@ def checked_chunks(parts: Sequence[Any], limit: Limit) -> list[Any]:
 
     Raises:
         OpenOutcryError: `dataset_too_large`: the files have more values or bytes than their size can hold.
-        OSError: the metadata of a column are damaged.
+        OSError: the metadata of a file is damaged.
     """
     from pyarrow import parquet
 
     n_rows = n_values = n_bytes = n_prefixed = 0
-    found: list[Any] = []
+    found: list[Column] = []
     for part in parts:
-        if damage := _damage(part):
-            raise OSError(damage)
         with parquet.ParquetFile(part) as file:
             n_columns = file.metadata.num_columns
             n_rows += file.metadata.num_rows
             n_values += file.metadata.num_rows * n_columns
             _check_values(n_values, f"{n_rows} rows of {n_columns} columns", limit)
-            chunks = list(_chunks(file.metadata))
-            found += (chunk for chunk, _ in chunks)
-            n_bytes += sum(_least(chunk, length) for chunk, length in chunks)
+            columns = _columns(_groups(part), file.metadata)
+            found += columns
+            n_bytes += sum(column.least_bytes for column in columns)
             _check_bytes(n_bytes, limit)
-            n_prefixed += _prefixed_bytes(file, [chunk for chunk, _ in chunks], n_prefixed, limit)
+            n_prefixed += _prefixed_bytes(file, columns, n_prefixed, limit)
             # A row of a nested column has any number of values.
-            n_nested = sum(chunk.num_values for chunk in found)
+            n_nested = sum(column.chunk.n_values for column in found)
             _check_values(n_nested, f"{n_rows} rows of {n_columns} columns with {n_nested} values", limit)
     return found
 
 
-def _damage(part: Any) -> str:
-    """Return why Arrow cannot make the metadata of some column, or an empty text."""
+def _groups(part: Any) -> list[list[Chunk]]:
+    """Return the metadata in the footer of a file."""
     with part.open("rb") if isinstance(part, Path) else nullcontext(part) as file:
         n_bytes = file.seek(0, os.SEEK_END)
         file.seek(max(n_bytes - 8, 0))
-        size = footer_size(file.read(8))
-        if not 0 < size <= min(n_bytes, _LONGEST_FOOTER):
-            return ""
-        file.seek(n_bytes - size)
-        return column_damage(file.read(size))
+        try:
+            size = footer_size(file.read(8))
+            file.seek(max(n_bytes - size, 0))
+            return row_groups(file.read(size))
+        except ValueError as error:
+            raise OSError(f"the metadata of its columns are damaged or encrypted: {error}") from error
 
 
-def is_prefixed(chunk: Any) -> bool:
-    """Return whether texts of a column share prefixes.
-
-    pyarrow cannot read them as a dictionary.
-    """
-    return _PREFIXED in chunk.encodings
-
-
-def _least(chunk: Any, length: int) -> int:
-    """Return the bytes of a column that its metadata states."""
-    fixed = chunk.num_values * length if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" else 0
-    return max(int(chunk.total_uncompressed_size), fixed)
+def _columns(groups: list[list[Chunk]], metadata: Any) -> list[Column]:
+    """Return the columns of all groups, with their names and types."""
+    n_columns = metadata.num_columns
+    # Arrow reads the same footer.
+    if len(groups) != metadata.num_row_groups or any(len(chunks) != n_columns for chunks in groups):
+        raise OSError("its groups of rows have other columns than its schema")
+    schema = [metadata.schema.column(place) for place in range(n_columns)]
+    kinds = [(each.path, each.physical_type, each.length if each.physical_type == _FIXED else 0) for each in schema]
+    return [Column(*kind, chunk) for chunks in groups for kind, chunk in zip(kinds, chunks, strict=True)]
 
 
-def _longest(chunk: Any) -> int:
-    """Return the bytes of a column if every value had all of its bytes."""
-    return int(chunk.num_values * chunk.total_uncompressed_size)
-
-
-def _prefixed_bytes(file: Any, chunks: Sequence[Any], n_before: int, limit: Limit) -> int:
+def _prefixed_bytes(file: Any, columns: Sequence[Column], n_before: int, limit: Limit) -> int:
     """Return the bytes of the texts with shared prefixes.
 
     Those that cannot be long are not measured.
     """
-    prefixed = [chunk for chunk in chunks if chunk.physical_type == "BYTE_ARRAY" and is_prefixed(chunk)]
-    if n_before + sum(map(_longest, prefixed)) <= limit.most:
-        return sum(map(_longest, prefixed))
-    names, n_bytes = sorted({chunk.path_in_schema for chunk in prefixed}), n_before
+    prefixed = [column for column in columns if column.is_expanded]
+    most = sum(column.most_bytes for column in prefixed)
+    if n_before + most <= limit.most:
+        return most
+    names, n_bytes = sorted({column.path for column in prefixed}), n_before
     if nested := next((each for each in names if "." in each), None):
         wanted = "texts with shared prefixes must not be nested"
         raise refusal("dataset_too_large", f"{wanted}; received {nested!r} in {limit.name!r}; {_HINT}")
     # A value has at most the bytes of its column.
-    n_rows = max(1, _PART // max(1, *(chunk.total_uncompressed_size for chunk in prefixed)))
+    n_rows = max(1, _PART // max(1, *(column.chunk.n_bytes for column in prefixed)))
     for batch in file.iter_batches(batch_size=n_rows, columns=names, use_threads=False):
         n_bytes += batch.nbytes
         _check_bytes(n_bytes, limit)
     return n_bytes - n_before
-
-
-def _chunks(metadata: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the metadata of all columns with the fixed length of their values."""
-    lengths = [max(0, metadata.schema.column(place).length) for place in range(metadata.num_columns)]
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        yield from ((group.column(place), length) for place, length in enumerate(lengths))
 
 
 def _check_values(n_values: int, received: str, limit: Limit) -> None:

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from openoutcry.arguments import checked_text
 from openoutcry.data.columns import stated_periods
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.readers.file_content import MAX_BYTES, check_entries
+from openoutcry.data.readers.file_content import check_entries
+from openoutcry.data.readers.file_objects import MAX_BYTES
 from openoutcry.data.snapshots.market_tables import TABLES, tables_of
 from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.untrusted.bounded_file import open_file, read_bytes
