@@ -286,3 +286,61 @@ pub(crate) enum DateFault {
     /// Not after the date before it, or in another form.
     Order,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_accepted_text_is_read_back_byte_for_byte(
+            times in proptest::collection::btree_set(DateText::TIMES, 1..20),
+            form in prop_oneof![Just(DateForm::Day), Just(DateForm::Second), Just(DateForm::UtcSecond)],
+        ) {
+            let mut texts: Vec<String> = times.iter().map(|time| DateText::of(*time, form).as_str().to_owned()).collect();
+            texts.dedup();
+            let dates = Dates::from(texts.clone());
+            prop_assert_eq!(dates.form(), Some(form));
+            prop_assert_eq!(dates.fault(), None);
+            prop_assert_eq!(dates.texts(0..texts.len()), texts.clone());
+            for (bar, text) in texts.iter().enumerate() {
+                prop_assert_eq!(instant(text), Some(dates.times().unwrap()[bar]));
+                prop_assert_eq!(dates.bar_of(text), Some(bar));
+            }
+        }
+    }
+
+    #[test]
+    fn other_texts_are_kept_for_the_message() {
+        let texts = |texts: &[&str]| Dates::from(texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        for (given, fault) in [
+            (["2024-01-02", "2024-01-03T00:00:00"], (1, DateFault::Order)),
+            (["2024-01-02", "2024-01-02"], (1, DateFault::Order)),
+            (["2024-1-2", "2024-01-02"], (0, DateFault::Invalid)),
+            (["2024-01-02", "2024-01-03T00:00:60"], (1, DateFault::Invalid)),
+            (["2024-01-02T00:00:00", "2024-01-02T00:00:01Z"], (1, DateFault::Order)),
+        ] {
+            let dates = texts(&given);
+            assert_eq!(dates.texts(0..2), given);
+            assert_eq!(dates.fault(), Some(fault));
+        }
+    }
+
+    #[test]
+    fn times_outside_of_the_years_and_within_a_day_are_refused() {
+        assert!(Dates::from_times(DateForm::Day, vec![0, 86_400]).is_ok());
+        for (form, time) in [(DateForm::Day, 1), (DateForm::Second, i64::MIN), (DateForm::Second, 253_402_300_800)] {
+            assert_eq!(Dates::from_times(form, vec![time]).unwrap_err().code(), "date_invalid");
+        }
+    }
+
+    #[test]
+    fn a_day_on_the_axis_is_before_its_times() {
+        let dates = Dates::weekdays(6);
+        assert_eq!(dates.texts(4..6), ["2000-01-07", "2000-01-10"]);
+        assert_eq!(dates.first_at_or_after("2000-01-04"), 1);
+        assert_eq!(dates.first_at_or_after("2000-01-04T00:00:00"), 2);
+        assert_eq!(dates.first_at_or_after("2001-01-01"), 6);
+    }
+}
