@@ -5,7 +5,7 @@ Meaning and units are those of `contract/README.md`. Every error is an `OpenOutc
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ __all__ = [
     "CostModel",
     "CsvReader",
     "Dataset",
+    "Dates",
     "Episodes",
     "Limits",
     "LogAudit",
@@ -640,12 +641,30 @@ class State:
     __hash__: None  # type: ignore[assignment]
 
 @final
+class Dates(Sequence[str]):
+    """Dates of the bars of a market, a read-only sequence of ISO 8601 texts."""
+
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> str: ...
+    @overload
+    def __getitem__(self, key: slice) -> Dates: ...
+    def __contains__(self, text: object) -> bool: ...
+    def __eq__(self, other: object) -> bool: ...
+    def index(self, text: str) -> int:  # type: ignore[override]
+        """Return the place of a date."""
+
+    @property
+    def times(self) -> npt.NDArray[np.datetime64]:
+        """Times of the bars, datetime64[s], read-only."""
+
+@final
 class Dataset:
     """The native market behind `openoutcry.Dataset`."""
 
     @staticmethod
     def from_arrays(
-        dates: list[str],
+        dates: Dates | list[str] | npt.NDArray[np.datetime64],
         symbols: list[str],
         close: _Table,
         *,
@@ -675,7 +694,7 @@ class Dataset:
     @staticmethod
     def synthetic(n_symbols: int, n_days: int, seed: int) -> Dataset: ...
     @property
-    def dates(self) -> list[str]: ...
+    def dates(self) -> Dates: ...
     @property
     def symbols(self) -> list[str]: ...
     @property
@@ -1364,10 +1383,10 @@ def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: .
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
     """Refuse a market given as rows whose tables would be much larger than the rows."""
 
-def inferred_periods_per_year(dates: list[str]) -> float | None:
+def inferred_periods_per_year(dates: Sequence[str]) -> float | None:
     """Return the number of bars per year that ascending ISO 8601 dates imply, or None."""
 
-def bar_count_notices(dates: list[str], periods_per_year: float, is_stated: bool) -> list[str]:
+def bar_count_notices(dates: Sequence[str], periods_per_year: float, is_stated: bool) -> list[str]:
     """Return notices of dates that hold fewer or more bars than their number.
 
     The dates are ascending ISO 8601 texts, the number is of bars per year.

@@ -17,8 +17,9 @@ def fill_columns(fills: Sequence[tuple[int, int, float, float]], dataset: Datase
     """Return the columns `date, bar, symbol, shares, price` of fills, in their order."""
     columns = list(zip(*fills, strict=True)) or [()] * 4
     bars, symbols = (np.asarray(column, dtype=np.int64) for column in columns[:2])
+    dates = dataset._core.dates
     return {
-        "date": np.asarray(dataset.dates)[bars],
+        "date": np.array([dates[bar] for bar in bars.tolist()], dtype=f"U{len(dates[0])}"),
         "bar": bars,
         "symbol": np.asarray(dataset.symbols)[symbols],
         "shares": np.asarray(columns[2], dtype=np.float64),

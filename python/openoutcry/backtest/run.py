@@ -156,6 +156,12 @@ class Run:
         start, end = self._settings["window"]
         return self.dataset.dates[start:end]
 
+    @property
+    def _dates(self) -> native.Dates:
+        """The same dates, without a text per bar."""
+        start, end = self._settings["window"]
+        return self.dataset._core.dates[start:end]
+
     @cached_property
     def nav(self) -> Series:
         """NAV at the close of each bar of the window, shape `(n_bars,)`; 1 at the first."""
@@ -247,7 +253,7 @@ class Run:
         if self.terminated_at is None:
             return ""
         is_ruined = any(event["slug"] == "ruined" for event in self.events)
-        return f"{'ruined' if is_ruined else 'liquidated'} on {self.dates[self.terminated_at + 1]}"
+        return f"{'ruined' if is_ruined else 'liquidated'} on {self._dates[self.terminated_at + 1]}"
 
     @cached_property
     def metrics(self) -> dict[str, float | None]:
@@ -362,5 +368,5 @@ class Run:
 
     def __repr__(self) -> str:
         outcome = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))
-        span = f"{self.dates[0]} .. {self.dates[-1]}, {periods_text(self.dataset.periods_per_year)}"
+        span = f"{self._dates[0]} .. {self._dates[-1]}, {periods_text(self.dataset.periods_per_year)}"
         return native.readable_text(f"Run({self.name!r} on {self.dataset.name!r}, {span}, {outcome})")

@@ -19,7 +19,7 @@ class _Run(Protocol):
     @property
     def dataset(self) -> Dataset: ...
     @property
-    def dates(self) -> Sequence[str]: ...
+    def _dates(self) -> Sequence[str]: ...
     @property
     def returns(self) -> Any: ...
     @property
@@ -33,7 +33,7 @@ class _Run(Protocol):
 def caveats_of_run(run: _Run, window: tuple[int, int]) -> dict[str, str]:
     """Return the reason by name of each metric that does not measure the agent."""
     why = unfilled_caveat(run.dataset, window, run.events, lambda: run.event_counts["filled"])
-    caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run.dates, run.metrics["cagr"])
+    caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run._dates, run.metrics["cagr"])
     if native.is_riskless(run.returns):
         caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if run.metrics[name] is not None}
     return caveats

@@ -68,7 +68,7 @@ def round_trips(run: Run, trades: Trades | None = None) -> tuple[RoundTrip, ...]
     fills: dict[int, list[tuple[int, float, float]]] = defaultdict(list)
     for bar, symbol, shares, price in run._core.fills():
         fills[symbol].append((bar, shares, price))
-    symbols, dates, capital = run.dataset.symbols, run.dataset.dates, run.cost_model.capital
+    symbols, dates, capital = run.dataset.symbols, run.dataset._core.dates, run.cost_model.capital
     return tuple(
         RoundTrip(
             symbol=symbols[each.symbol],

@@ -6,7 +6,7 @@ The core counts the bars; annual numbers count bars as time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from openoutcry import openoutcry_py as native
 
@@ -22,7 +22,9 @@ def notices_of(dates: Sequence[str], periods_per_year: float, *, is_stated: bool
         periods_per_year: Bars per year.
         is_stated: Whether the number is stated, not inferred from the dates.
     """
-    return tuple(native.bar_count_notices(list(dates), periods_per_year, is_stated))
+    return tuple(
+        native.bar_count_notices(dates if isinstance(dates, native.Dates) else list(dates), periods_per_year, is_stated)
+    )
 
 
 class HasNotices(Protocol):
@@ -36,6 +38,13 @@ class HasNotices(Protocol):
     def notices(self) -> tuple[str, ...]: ...
 
 
+def dates_of(market: Any) -> Sequence[str]:
+    """Return the dates of a market, without a text per bar if it is a `Dataset`."""
+    core = getattr(market, "_core", market)
+    found: Sequence[str] = core.dates
+    return found if isinstance(found, native.Dates) else list(found)
+
+
 def of_window(market: HasNotices, dates: Sequence[str]) -> tuple[str, ...]:
     """Return these caveats of the bars of a window.
 
@@ -46,9 +55,9 @@ def of_window(market: HasNotices, dates: Sequence[str]) -> tuple[str, ...]:
         dates: Dates of the bars of the window.
     """
     periods = market.periods_per_year
-    if len(dates) == len(market.dates) or periods is None:
+    if len(dates) == len(dates_of(market)) or periods is None:
         return market.notices
-    inferred = native.inferred_periods_per_year(list(market.dates))
+    inferred = native.inferred_periods_per_year(dates_of(market))
     least = periods if inferred is None else min(periods, inferred)
     return notices_of(dates, least, is_stated=periods != inferred and least == periods)
 

@@ -16,6 +16,7 @@ from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
+_FIRST, _LAST = np.datetime64("0000-01-01T00:00:00"), np.datetime64("9999-12-31T23:59:59")
 # A stated number of bars per year may differ from the dates by this factor.
 _TOLERANCE = 1.5
 # Start of the notice of a number of bars per year that contradicts the dates.
@@ -70,7 +71,7 @@ def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
     return np.column_stack([np.asarray(column) for column in values.columns]) if is_arrow else values
 
 
-def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
+def check_index(name: str, values: Any, dates: Iterable[Any]) -> None:
     """Check that the index of a pandas frame or series is the dates of the bars.
 
     An index of row numbers in order is no label. Arrays have none.
@@ -78,6 +79,7 @@ def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
     index: Any = getattr(values, "index", None)
     if not hasattr(index, "inferred_type") or list(index) == list(range(len(index))):
         return
+    dates = iso(dates)
     labels = [str(label) for label in index] if index.inferred_type == "integer" else index_dates(index)
     if labels != list(dates):
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
@@ -87,7 +89,7 @@ def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
         raise refusal("shape_mismatch", f"the index of `{name}` must be `dates`; received {received}; {hint}")
 
 
-def _check_own_labels(name: str, values: Any, texts: Sequence[str]) -> None:
+def _check_own_labels(name: str, values: Any, texts: Iterable[Any]) -> None:
     """Check that the index of a series of names does not put them in another order.
 
     Its labels are its values, or ascending numbers.
@@ -175,6 +177,19 @@ def iso(dates: Iterable[Any]) -> list[str]:
     return [text[:10] for text in texts] if texts and all(text[10:] == "T00:00:00" for text in texts) else texts
 
 
+def axis_of(dates: Iterable[Any]) -> native.Dates | npt.NDArray[np.datetime64] | list[str]:
+    """Return dates as the engine reads them: no text per date of datetime64."""
+    if isinstance(dates, native.Dates):
+        return dates
+    if isinstance(dates, np.ndarray) and dates.dtype.kind == "M" and dates.ndim == 1 and not np.isnat(dates).any():
+        times = dates.astype("datetime64[s]")
+        # Other years and finer times are texts in the message that refuses them.
+        if (times == dates).all() and ((times >= _FIRST) & (times <= _LAST)).all():
+            days = times.astype("datetime64[D]")
+            return days if (days == times).all() else times
+    return iso(dates)
+
+
 def fundamentals(items: Iterable[Any]) -> list[tuple[str, str, str, float]]:
     """Return point-in-time fundamentals, `(symbol, available_at, name, value)`."""
     rows = []
@@ -200,7 +215,7 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
     """
     tables = {name: values.get(name) for name in TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")
-    symbols, dates = names(values["symbols"]), iso(values["dates"])
+    symbols, dates = names(values["symbols"]), axis_of(values["dates"])
     for name, texts in (("dates", dates), ("symbols", symbols)):
         _check_own_labels(name, values[name], texts)
     labelled = {"close": values["close"], "tradable": tradable, "risk_free": risk_free} | tables
@@ -221,7 +236,7 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
     )
 
 
-def _features(given: Any, dates: Sequence[str], symbols: Sequence[str]) -> list[tuple[str, str, Table]]:
+def _features(given: Any, dates: Iterable[Any], symbols: Sequence[str]) -> list[tuple[str, str, Table]]:
     """Return features as name, scope and values, bar after bar.
 
     `given` may be a function of dates and symbols.
@@ -267,7 +282,7 @@ def stated_notices(dates: Sequence[str], stated: float | None) -> tuple[str, ...
 
     A stated number can contradict them; dates can have fewer bars than the number, which is theirs by default.
     """
-    inferred = native.inferred_periods_per_year(list(dates))
+    inferred = native.inferred_periods_per_year(dates)
     if stated is None:
         return () if inferred is None else bar_counts.notices_of(dates, inferred, is_stated=False)
     if inferred is None:

@@ -369,7 +369,9 @@ class Dataset:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        size = f"{self.n_bars} bars x {counted(self.n_symbols, 'symbol')}, {self.dates[0]} .. {self.dates[-1]}"
+        size = (
+            f"{self.n_bars} bars x {counted(self.n_symbols, 'symbol')}, {self._core.dates[0]} .. {self._core.dates[-1]}"
+        )
         fills = f"{columns.periods_text(self.periods_per_year)}, {'next open' if self.has_opens else 'close to close'}"
         return native.readable_text(f"Dataset({self.name!r}, {size}, {fills})")
 
@@ -387,7 +389,11 @@ class Dataset:
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}
-        axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": columns.stated_periods(self._core)}
+        axis = {
+            "dates": self._core.dates,
+            "symbols": self.symbols,
+            "periods_per_year": columns.stated_periods(self._core),
+        }
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news, "features": self.features}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:

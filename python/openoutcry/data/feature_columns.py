@@ -64,7 +64,8 @@ def native_features(features: Mapping[str, Any], dates: Sequence[str], symbols: 
         raise refusal("argument_invalid", f"`features` must be a mapping of values by name; received {features!r}")
     for name in features:
         _check_name(name)
-    return [_native(name, as_feature(given), dates, symbols) for name, given in features.items()]
+    texts = columns.iso(dates) if features else []
+    return [_native(name, as_feature(given), texts, symbols) for name, given in features.items()]
 
 
 def of_core(core: native.Dataset) -> Mapping[str, Feature]:

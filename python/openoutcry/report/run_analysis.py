@@ -108,11 +108,11 @@ def series_view(run: Run, benchmark: Benchmark) -> RunView:
     return RunView(
         name=benchmark.name,
         dataset=run.dataset.name,
-        window=f"{run.dates[0]} .. {run.dates[-1]}",
-        dates=run.dates,
+        window=f"{run._dates[0]} .. {run._dates[-1]}",
+        dates=run._dates,
         nav=benchmark.nav,
         symbols=(),
-        weights=np.zeros((len(run.dates), 0)),
+        weights=np.zeros((len(run._dates), 0)),
         costs={},
         delayed_nav=None,
         metrics=measured,
@@ -131,7 +131,7 @@ def analysis_of(
     """Return the tables and series of a run, with its `n_drawdowns` deepest drawdowns."""
     other = None if np.array_equal(benchmark.nav, run.nav) else benchmark
     named = None if other is None else (other.name, other.nav)
-    dates, nav, periods = run.dates, run.nav, run.dataset.periods_per_year
+    dates, nav, periods = run._dates, run.nav, run.dataset.periods_per_year
     rate = risk_free_of(run.returns, run._core.excess)
     gross = np.abs(run.weights).sum(axis=1)
     sides: list[Side] = [(run.name, nav, run.returns, gross)]
@@ -240,4 +240,4 @@ def _bands_view(run: Run, bands: Bands) -> BandsView:
         f" average (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume"
         " that the returns are a fair sample of the future, and are no test of skill."
     )
-    return BandsView([run.dates[bar] for bar in bands.bars.tolist()], bands.nav, sentence)
+    return BandsView([run._dates[bar] for bar in bands.bars.tolist()], bands.nav, sentence)

@@ -86,7 +86,7 @@ class Picture:
 def picture_of(run: Run) -> Picture:
     """Return a chart of NAV and drawdown of a run, with buy-and-hold."""
     benchmark = benchmark_of(run)
-    lines = [Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"), Line(run.name, run.dates, run.nav)]
+    lines = [Line(benchmark.name, benchmark._dates, benchmark.nav, "benchmark"), Line(run.name, run._dates, run.nav)]
     return Picture(standalone(equity_chart(lines), drawdown_chart(lines), title=f"{run.name} on {run.dataset.name}"))
 
 
@@ -96,8 +96,8 @@ def view_of(run: Run) -> RunView:
     return RunView(
         name=run.name,
         dataset=run.dataset.name,
-        window=f"{run.dates[0]} .. {run.dates[-1]}",
-        dates=run.dates,
+        window=f"{run._dates[0]} .. {run._dates[-1]}",
+        dates=run._dates,
         nav=run.nav,
         symbols=run.dataset.symbols,
         weights=run.weights,
@@ -205,7 +205,7 @@ def _replay_command(run: Run, origin: Origin) -> str:
         return ""
     words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source, *origin.options]
     is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in snapshot_files.SUFFIXES
-    if is_table and run.dataset.periods_per_year != native.inferred_periods_per_year(list(run.dataset.dates)):
+    if is_table and run.dataset.periods_per_year != native.inferred_periods_per_year(run.dataset._core.dates):
         words += ["--periods-per-year", f"{stated_periods(run.dataset)!r}"]
     return shlex.join(words)
 
@@ -238,7 +238,7 @@ def conditions_of(run: Run) -> list[tuple[str, str]]:
 
 def window_of(run: Run) -> str:
     """Return the bars of a run and their dates."""
-    return f"bars {run.window.start}:{run.window.end}, {run.dates[0]} .. {run.dates[-1]}"
+    return f"bars {run.window.start}:{run.window.end}, {run._dates[0]} .. {run._dates[-1]}"
 
 
 def versions(command: str = "") -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.scoring.statistic_values import NO_YEAR, Statistics, collected
 
 __all__ = ["QUANTILES", "TRAILING", "UNITS", "PeriodSummary", "period_returns", "summarize_periods", "trailing"]
@@ -66,6 +67,8 @@ def period_returns(dates: Sequence[str], nav: Floats, unit: str) -> dict[str, fl
 
 
 def _days(dates: Sequence[str]) -> npt.NDArray[np.datetime64]:
+    if isinstance(dates, native.Dates):
+        return dates.times.astype("datetime64[D]")
     return np.array(dates, dtype=np.str_).astype("U10").astype("datetime64[D]")
 
 

@@ -15,7 +15,7 @@ fn the_fill_hash_of_the_page() {
 #[test]
 fn the_worked_example_of_the_page() {
     let columns = Columns {
-        dates: vec!["2024-01-02".into(), "2024-01-03".into()],
+        dates: vec!["2024-01-02".to_owned(), "2024-01-03".to_owned()].into(),
         symbols: vec!["AAA".into()],
         close: vec![100.0, 102.0],
         open: Some(vec![100.0, 101.0]),

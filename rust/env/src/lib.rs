@@ -53,10 +53,10 @@ pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
     CellText, Columns, ConfigError, CostModel, CsvReader, CsvRows, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR,
-    DataError, Dataset, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows, MAX_ABS_WEIGHT, NewsItem,
-    NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader, SheetSize, SheetStrings, StatedPeriods,
-    StepCosts, StepError, Stepped, TextColumns, Totals, Window, bar_count_notices, check_rows,
-    inferred_periods_per_year, most_cash_return,
+    DataError, Dataset, DateForm, Dates, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows,
+    MAX_ABS_WEIGHT, NewsItem, NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader, SheetSize,
+    SheetStrings, StatedPeriods, StepCosts, StepError, Stepped, TextColumns, Totals, Window, bar_count_notices,
+    check_rows, inferred_periods_per_year, most_cash_return,
 };
 pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use replay::divergence::{Cause, Difference};

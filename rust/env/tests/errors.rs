@@ -265,7 +265,7 @@ fn every_other_fault_of_data_has_a_documented_slug_and_says_what_is_required() {
         Columns { symbols: vec!["A".into(), "A".into()], ..base() },
         Columns { symbols: vec!["A".into(), " B".into()], ..base() },
         Columns { symbols: vec!["A".into(), "B\n".into()], ..base() },
-        Columns { dates: vec!["1000-01-01".into(); 3], ..base() },
+        Columns { dates: vec!["1000-01-01".to_owned(); 3].into(), ..base() },
     ];
     let slugs: Vec<String> = documented().iter().map(|error| error["slug"].as_str().unwrap().to_owned()).collect();
     for (index, fault) in faults.into_iter().enumerate() {

@@ -358,7 +358,7 @@ fn a_submission_is_what_the_run_was() {
     let flows = run.flows(&data).unwrap();
     assert_eq!((&trace.nav, &submitted.returns), (&run.nav, &run.returns()));
     assert_eq!((&trace.turnover, &trace.paid), (&flows.turnover, &flows.costs));
-    assert_eq!(submitted.dates, data.dates()[19..50]);
+    assert_eq!(submitted.dates, data.dates().texts(19..50));
     assert_eq!(trace.events["filled"], run.fills(&data).unwrap().len() as u64);
     let weights = run.weights(&data).unwrap();
     let gross: Vec<f64> = weights[5..].chunks(5).map(|row| row.iter().map(|weight| weight.abs()).sum()).collect();

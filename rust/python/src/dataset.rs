@@ -7,6 +7,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::arguments::{self, Text, strings};
 use crate::arrays;
+use crate::dates::{Dates, GivenDates};
 use crate::error::{raise, to_py};
 
 /// The native market behind `openoutcry.Dataset`.
@@ -35,7 +36,7 @@ impl Dataset {
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
     fn from_arrays(
         py: Python<'_>,
-        dates: Vec<Text>,
+        dates: GivenDates,
         symbols: Vec<Text>,
         close: Table<'_>,
         periods_per_year: Option<&Bound<'_, PyAny>>,
@@ -54,7 +55,7 @@ impl Dataset {
         origin: Option<(Vec<usize>, Vec<u32>)>,
     ) -> PyResult<Self> {
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
-        let (dates, symbols) = (strings(dates), strings(symbols));
+        let (dates, symbols) = (dates.0, strings(symbols));
         let shape = (dates.len(), symbols.len());
         let table =
             |name: &str, array: Option<Table<'_>>| array.map(|array| arrays::table(name, &array, shape)).transpose();
@@ -141,8 +142,8 @@ impl Dataset {
 
     /// Dates of the bars, ascending.
     #[getter]
-    fn dates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.0.dates())
+    fn dates(&self) -> Dates {
+        Dates::of(Arc::clone(&self.0))
     }
 
     /// Names of the symbols, in the order of the columns.
@@ -263,14 +264,14 @@ fn feature((name, scope, values): (Text, Text, PyReadonlyArray1<'_, f64>)) -> Py
 ///
 /// The dates are ascending ISO 8601 texts, the number is of bars per year.
 #[pyfunction]
-pub(crate) fn bar_count_notices(dates: Vec<Text>, periods_per_year: f64, is_stated: bool) -> Vec<String> {
-    openoutcry::bar_count_notices(&strings(dates), periods_per_year, is_stated)
+pub(crate) fn bar_count_notices(dates: GivenDates, periods_per_year: f64, is_stated: bool) -> Vec<String> {
+    openoutcry::bar_count_notices(&dates.0, periods_per_year, is_stated)
 }
 
 /// Return the number of bars per year that ascending ISO 8601 dates imply, or None.
 #[pyfunction]
-pub(crate) fn inferred_periods_per_year(dates: Vec<Text>) -> Option<f64> {
-    openoutcry::inferred_periods_per_year(&strings(dates))
+pub(crate) fn inferred_periods_per_year(dates: GivenDates) -> Option<f64> {
+    openoutcry::inferred_periods_per_year(&dates.0)
 }
 
 /// Return the largest return of cash in one bar, from the bars per year.

@@ -320,7 +320,7 @@ impl TradingEnv {
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("nav", self.core.book().nav())?;
-        info.set_item("date", self.core.as_of().date())?;
+        info.set_item("date", &*self.core.as_of().date())?;
         let events = PyList::empty(py);
         if let Some(stepped) = &self.stepped {
             for event in self.core.events() {

@@ -15,6 +15,7 @@ mod compression;
 mod conformance;
 mod costs;
 mod dataset;
+mod dates;
 mod environment;
 mod episode_windows;
 mod error;
@@ -58,6 +59,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Batch>()?;
     module.add_class::<output_arrays::Buffers>()?;
     module.add_class::<dataset::Dataset>()?;
+    module.add_class::<dates::Dates>()?;
+    dates::Dates::register(module.py())?;
     module.add_class::<market_rows::CsvReader>()?;
     module.add_class::<market_rows::LongRows>()?;
     module.add_class::<market_rows::NumberColumn>()?;

@@ -235,7 +235,9 @@ fn difference_dict<'py>(
     difference: &Difference,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let date = run.zip(difference.bar).and_then(|((_, dataset), bar)| dataset.0.dates().get(bar));
+    let date = run
+        .zip(difference.bar)
+        .and_then(|((_, dataset), bar)| (bar < dataset.0.n_bars()).then(|| dataset.0.dates().get(bar).to_string()));
     dict.set_item("run", run.map(|(run, _)| run))?;
     dict.set_item("place", difference.place.to_string())?;
     dict.set_item("step", difference.place.step())?;

@@ -140,7 +140,7 @@ impl Dataset {
     /// Dates of the bars, ascending.
     #[wasm_bindgen(getter)]
     pub fn dates(&self) -> Vec<String> {
-        self.core.dates().to_vec()
+        self.core.dates().texts(0..self.core.n_bars())
     }
 
     /// Names of the symbols, in the order of the columns.

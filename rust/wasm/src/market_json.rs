@@ -120,7 +120,7 @@ impl Market {
             risk_free: self.risk_free.map(|rates| rates.into_iter().map(|Number(rate)| rate).collect()),
             periods_per_year: 0.0,
             origin: Origin::default(),
-            dates: self.dates,
+            dates: self.dates.into(),
             symbols: self.symbols,
             fundamentals,
             news,

@@ -48,7 +48,7 @@ pub fn replay(record: &str, datasets: Vec<Dataset>, held: &str) -> Result<String
 }
 
 fn difference(run: Option<(usize, &Dataset)>, found: &Difference) -> Value {
-    let date = run.zip(found.bar).and_then(|((_, data), bar)| data.core.dates().get(bar));
+    let date = run.zip(found.bar).and_then(|((_, data), bar)| (bar < data.core.n_bars()).then(|| data.core.dates().get(bar).to_string()));
     json!({
         "run": run.map(|(index, _)| index), "place": found.place.to_string(), "step": found.place.step(),
         "bar": found.bar, "date": date, "field": found.field, "recorded": found.recorded, "replayed": found.replayed,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from openoutcry import openoutcry_py as native
 from openoutcry.report.views.analysis_view import Analysis
 from openoutcry.report.views.statistics_view import Calibration, Rolling, Skill
 from openoutcry.report.views.trace_view import Trace
@@ -81,7 +82,8 @@ class RunView:
         n_bars = len(self.dates)
         if n_bars < 2:
             raise ValueError(f"`dates` must hold at least 2 bars; received {n_bars}")
-        for before, after in pairwise(self.dates):
+        # The dates of a market rise.
+        for before, after in () if isinstance(self.dates, native.Dates) else pairwise(self.dates):
             if after <= before:
                 raise ValueError(f"`dates` must rise; received {after} after {before}")
         require_values("nav", self.nav, (n_bars,))

@@ -70,7 +70,7 @@ impl MarketObservation {
             Some(Position { symbol: names(&i)?, shares: book.shares(i), avg_price: book.avg_price(i) })
         });
         Self {
-            date: as_of.date().to_owned(),
+            date: as_of.date().to_string(),
             cash: book.cash(),
             symbols: symbols.collect(),
             portfolio: portfolio.collect(),
@@ -175,7 +175,7 @@ pub fn write_observation(
     printed: &mut PrintedCloses,
 ) {
     printed.reach(as_of);
-    open(text, book.cash(), as_of.date(), as_of.market_features());
+    open(text, book.cash(), &as_of.date(), as_of.market_features());
     let held = (0..as_of.n_symbols()).filter(|i| book.shares(*i) != 0.0);
     canonical_json::push_array(text, held, |text, i| {
         push_position(text, as_of.symbol(i).unwrap_or_default(), book.shares(i), book.avg_price(i));

@@ -2,6 +2,7 @@ use std::fmt;
 
 use crate::market::columns::FeatureScope;
 use crate::market::dataset::Dataset;
+use crate::market::dates::ShownDate;
 
 /// A market as known at the close of one bar.
 ///
@@ -52,8 +53,8 @@ impl<'a> AsOf<'a> {
 
     /// Returns the date of the bar.
     #[must_use]
-    pub fn date(&self) -> &'a str {
-        &self.dataset.dates[self.bar]
+    pub fn date(&self) -> ShownDate<'a> {
+        self.dataset.dates.get(self.bar)
     }
 
     /// Returns the number of columns, listed or not.

@@ -2,7 +2,7 @@
 //!
 //! Annual numbers count bars as time: of prices with 30 % of the bars missing, a year is 1.4 years long.
 
-use crate::market::date::instant;
+use crate::market::dates::Dates;
 use crate::market::shown_numbers::significant;
 
 const DAY: f64 = 86_400.0;
@@ -29,9 +29,8 @@ const EDGE: f64 = 1.5;
 /// Fewer are less than 90 % of the number: holidays of an exchange are no missing bars, and short dates show none. More
 /// are above 110 % of it in some year.
 #[must_use]
-pub fn bar_count_notices(dates: &[String], periods_per_year: f64, is_stated: bool) -> Vec<String> {
-    let times: Option<Vec<i64>> = dates.iter().map(|date| instant(date)).collect();
-    let Some(times) = times.filter(|times| times.len() >= 3) else { return Vec::new() };
+pub fn bar_count_notices(dates: &Dates, periods_per_year: f64, is_stated: bool) -> Vec<String> {
+    let Some(times) = dates.times().filter(|times| times.len() >= 3) else { return Vec::new() };
     let source = if is_stated { "as stated" } else { "by their spacing" };
     let number = format!("{} bars per year {source}", significant(periods_per_year, 6));
     let fewer = missing(&times, periods_per_year).map(|held| {
@@ -40,7 +39,7 @@ pub fn bar_count_notices(dates: &[String], periods_per_year: f64, is_stated: boo
         format!("{number}; the dates hold {held}: {share:.0}% of the bars are missing, so annual numbers count only the bars there")
     });
     let more = fullest(&times, periods_per_year).map(|(start, held)| {
-        let (date, years) = (&dates[start], held / periods_per_year);
+        let (date, years) = (dates.get(start), held / periods_per_year);
         let hint = "hint: choose the bars of one calendar with `axis`, or state `periods_per_year`";
         let held = shown(held);
         format!("{number}; from {date} on, a year holds {held}: annual numbers take it for {years:.2} years; {hint}")
@@ -90,19 +89,18 @@ fn fullest(times: &[i64], periods_per_year: f64) -> Option<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::market::date::weekdays;
 
     #[test]
     fn weekdays_without_holidays_hold_their_bars() {
         for n_bars in [3, 40, 41, 59, 261, 262, 600] {
-            assert_eq!(bar_count_notices(&weekdays(n_bars), 252.0, false), Vec::<String>::new());
+            assert_eq!(bar_count_notices(&Dates::weekdays(n_bars), 252.0, false), Vec::<String>::new());
         }
         assert!(
-            bar_count_notices(&weekdays(600), 200.0, true)[0]
+            bar_count_notices(&Dates::weekdays(600), 200.0, true)[0]
                 .contains("as stated; from 2000-01-03 on, a year holds 261: ")
         );
         assert!(
-            bar_count_notices(&weekdays(600), 365.0, true)[0]
+            bar_count_notices(&Dates::weekdays(600), 365.0, true)[0]
                 .contains("the dates hold 261: 28% of the bars are missing")
         );
     }

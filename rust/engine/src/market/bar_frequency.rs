@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::market::date::instant;
+use crate::market::dates::Dates;
 use crate::market::day_numbers::day_numbers;
 use crate::market::week::{CALENDAR_DAYS, SATURDAY, Week, weekday};
 
@@ -37,9 +37,8 @@ const SUNDAY_FIRST: i64 = 4;
 /// `None` if the dates fit no calendar: too few, irregular, or intraday bars that do not show whether the market trades
 /// at weekends.
 #[must_use]
-pub fn inferred_periods_per_year(dates: &[String]) -> Option<f64> {
-    let times: Option<Vec<i64>> = dates.iter().map(|date| instant(date)).collect();
-    let times = times?;
+pub fn inferred_periods_per_year(dates: &Dates) -> Option<f64> {
+    let times = dates.times()?;
     let is_ascending = times.windows(2).all(|pair| pair[0] < pair[1]);
     if times.len() < 2 || !is_ascending {
         return None;
@@ -170,10 +169,11 @@ fn median<T: Copy + Ord>(mut values: Vec<T>) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::market::date::instant;
     use crate::market::week::SUNDAY;
 
     /// Returns the ISO 8601 texts of times, days if all are at midnight.
-    fn texts(times: &[i64]) -> Vec<String> {
+    fn texts(times: &[i64]) -> Dates {
         let days_only = times.iter().all(|time| time.rem_euclid(DAY) == 0);
         let text = |time: &i64| {
             let (day, clock) = (time.div_euclid(DAY), time.rem_euclid(DAY));
@@ -359,7 +359,7 @@ mod tests {
         let ticks: Vec<i64> = (0..400).map(|i| of(2024, 1, 1) * DAY + i * 997 + (i * i * 31) % 977).collect();
         assert_eq!(inferred(&ticks), None);
         assert_eq!(inferred(&every(1, 1)), None);
-        assert_eq!(inferred_periods_per_year(&["2024-01-02".to_owned(), "2024-01-01".to_owned()]), None);
-        assert_eq!(inferred_periods_per_year(&["today".to_owned(), "tomorrow".to_owned()]), None);
+        assert_eq!(inferred_periods_per_year(&vec!["2024-01-02".to_owned(), "2024-01-01".to_owned()].into()), None);
+        assert_eq!(inferred_periods_per_year(&vec!["today".to_owned(), "tomorrow".to_owned()].into()), None);
     }
 }

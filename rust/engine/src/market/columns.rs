@@ -1,3 +1,4 @@
+use crate::market::dates::Dates;
 use crate::market::row_lines::RowLines;
 
 /// The raw columns of a dataset.
@@ -6,7 +7,7 @@ use crate::market::row_lines::RowLines;
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     /// ISO 8601 dates, strictly increasing, all of one form.
-    pub dates: Vec<String>,
+    pub dates: Dates,
     /// Unique names.
     pub symbols: Vec<String>,
     /// Closing prices in account currency; NaN where a symbol did not close.

@@ -95,6 +95,6 @@ impl Wide {
         };
         let of_bar = rows.iter().map(|row| self.lines[*row]).collect();
         let origin = Origin { is_text: true, of_bar, ..Origin::default() };
-        Ok(Columns { dates, symbols, close, origin, ..Columns::default() })
+        Ok(Columns { dates: dates.into(), symbols, close, origin, ..Columns::default() })
     }
 }

@@ -4,11 +4,11 @@ use crate::error::DataError;
 use crate::market::bar_frequency::inferred_periods_per_year;
 use crate::market::columns::{Columns, Feature, Origin};
 use crate::market::corporate_actions::ActionTable;
-
+use crate::market::dates::Dates;
 use crate::market::fill_prices::{self, FillPrices};
 use crate::market::grid::Grid;
 use crate::market::market_tables::MarketTables;
-use crate::market::{csv_reader, date, validation};
+use crate::market::{csv_reader, validation};
 use crate::vector::lane_sums::{self, Block};
 
 /// Default number of bars per year: the trading days of a US year.
@@ -17,7 +17,7 @@ pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
 /// An immutable market of bars by symbols, validated once and shared by all runs.
 #[derive(Debug)]
 pub struct Dataset {
-    pub(crate) dates: Vec<String>,
+    pub(crate) dates: Dates,
     pub(crate) symbols: Vec<String>,
     pub(crate) periods_per_year: f64,
     pub(crate) tables: MarketTables,
@@ -98,7 +98,7 @@ impl Dataset {
     pub(crate) fn drawn(n_bars: usize, n_symbols: usize, tables: MarketTables) -> Result<Self, DataError> {
         let is_sound = tables.are_sound();
         let symbols = (0..n_symbols).map(|i| format!("S{i:03}")).collect();
-        let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, tables, false);
+        let dataset = Self::of_grids(Dates::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, tables, false);
         if !is_sound {
             validation::check(&dataset.columns())?;
         }
@@ -109,7 +109,7 @@ impl Dataset {
     ///
     /// `are_positive` states that every price and volume is known and above 0.
     fn of_grids(
-        dates: Vec<String>,
+        dates: Dates,
         symbols: Vec<String>,
         periods_per_year: f64,
         tables: MarketTables,
@@ -151,7 +151,7 @@ impl Dataset {
     }
 
     fn known<T>(&self, symbol: usize, available_at: String, item: T) -> PointInTime<T> {
-        let bar = self.dates.partition_point(|date| *date < available_at);
+        let bar = self.dates.first_at_or_after(&available_at);
         PointInTime { symbol, available_at, bar, item }
     }
 
@@ -305,7 +305,7 @@ impl Dataset {
 
     /// Returns the dates of the bars.
     #[must_use]
-    pub fn dates(&self) -> &[String] {
+    pub fn dates(&self) -> &Dates {
         &self.dates
     }
 

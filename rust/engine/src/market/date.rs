@@ -1,3 +1,10 @@
+use std::ops::RangeInclusive;
+
+use crate::market::dates::DateForm;
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
 /// Returns whether a text is an ISO 8601 date.
 ///
 /// Forms: `YYYY-MM-DD`, or `YYYY-MM-DDTHH:MM:SS` with an optional `Z`.
@@ -25,7 +32,7 @@ pub(crate) fn instant(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| text[from..to].parse::<i64>().ok();
     let day = days_since_epoch(number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let seconds = if text.len() == 10 { 0 } else { number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)? };
-    Some(day * 86_400 + seconds)
+    Some(day * DAY + seconds)
 }
 
 /// Returns the days since 1970-01-01 of a date of the Gregorian calendar.
@@ -65,36 +72,53 @@ fn days_in_month(year: u32, month: u32) -> u32 {
     }
 }
 
-/// Returns `n` weekdays from Monday 2000-01-03 on.
-pub(crate) fn weekdays(n: usize) -> Vec<String> {
-    let (mut year, mut month, mut day) = (2000, 1, 3);
-    let mut dates = Vec::with_capacity(n);
-    for i in 0..n {
-        dates.push(text(year, month, day));
-        let days_on = if i % 5 == 4 { 3 } else { 1 };
-        for _ in 0..days_on {
-            day += 1;
-            if day > days_in_month(year, month) {
-                (day, month) = (1, month + 1);
-            }
-            if month > 12 {
-                (month, year) = (1, year + 1);
-            }
-        }
-    }
-    dates
+/// The text of a valid date, without an allocation.
+#[derive(Clone, Copy)]
+pub(crate) struct DateText {
+    bytes: [u8; 20],
+    length: usize,
 }
 
-/// Returns the ISO 8601 text of a date in the years 0 to 9999.
-fn text(year: u32, month: u32, day: u32) -> String {
-    // `format!` takes ten times as long.
-    let digits = [year / 1000, year / 100, year / 10, year, 10, month / 10, month, 10, day / 10, day];
-    let digit = |(place, digit): (usize, &u32)| {
-        if place == 4 || place == 7 { '-' } else { char::from(b'0' + (digit % 10) as u8) }
-    };
-    let mut text = String::with_capacity(digits.len());
-    text.extend(digits.iter().enumerate().map(digit));
-    text
+impl DateText {
+    /// Seconds from 1970-01-01 to the years 0 to 9999.
+    pub(crate) const TIMES: RangeInclusive<i64> = -62_167_219_200..=253_402_300_799;
+
+    /// Returns the text of a time in [`DateText::TIMES`].
+    pub(crate) fn of(time: i64, form: DateForm) -> Self {
+        let (day, clock) = (time.div_euclid(DAY), time.rem_euclid(DAY));
+        let (year, month, day) = civil(day);
+        let mut bytes = *b"0000-00-00T00:00:00Z";
+        let mut put = |at: usize, value: i64| {
+            bytes[at] += (value / 10 % 10) as u8;
+            bytes[at + 1] += (value % 10) as u8;
+        };
+        put(0, year / 100);
+        put(2, year);
+        put(5, month);
+        put(8, day);
+        if form != DateForm::Day {
+            put(11, clock / 3600);
+            put(14, clock / 60 % 60);
+            put(17, clock % 60);
+        }
+        Self { bytes, length: form.length() }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        // All bytes are ASCII.
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+}
+
+/// Returns year, month and day of a day since 1970-01-01.
+fn civil(day: i64) -> (i64, i64, i64) {
+    // Years start in March, as in `days_since_epoch`.
+    let (era, of_era) = ((day + 719_468).div_euclid(146_097), (day + 719_468).rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let (day, month) = (of_year - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]
@@ -137,10 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn weekdays_skip_weekends_and_cross_years() {
-        let dates = weekdays(262);
-        assert_eq!(dates[..6], ["2000-01-03", "2000-01-04", "2000-01-05", "2000-01-06", "2000-01-07", "2000-01-10"]);
-        assert_eq!(dates[260], "2001-01-01");
-        assert!(dates.iter().all(|date| is_iso(date)));
+    fn a_time_has_the_text_whose_instant_it_is() {
+        for day in (*DateText::TIMES.start()..=*DateText::TIMES.end()).step_by(86_400) {
+            assert_eq!(instant(DateText::of(day, DateForm::Day).as_str()), Some(day));
+        }
+        for clock in 0..86_400 {
+            assert_eq!(instant(DateText::of(clock, DateForm::Second).as_str()), Some(clock));
+        }
+        let [first, last] = [DateText::TIMES.start(), DateText::TIMES.end()];
+        assert_eq!(DateText::of(*first, DateForm::UtcSecond).as_str(), "0000-01-01T00:00:00Z");
+        assert_eq!(DateText::of(*last, DateForm::UtcSecond).as_str(), "9999-12-31T23:59:59Z");
     }
 }

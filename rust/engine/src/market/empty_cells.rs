@@ -4,9 +4,6 @@ use crate::error::DataError;
 use crate::market::columns::{Columns, Origin};
 use crate::market::validation;
 
-/// Ends of times that mean a day, if all times have one.
-const MIDNIGHTS: [&str; 2] = ["T00:00:00", "T00:00:00Z"];
-
 /// Leaves out dates without a value and columns without one; returns a notice.
 ///
 /// Times that are all midnight become days. A date with a dividend, a split or a settlement has a value.
@@ -15,7 +12,7 @@ const MIDNIGHTS: [&str; 2] = ["T00:00:00", "T00:00:00Z"];
 ///
 /// Returns the first fault of columns with such a date: it is not hidden.
 pub(crate) fn drop_empty(columns: &mut Columns) -> Result<Option<String>, DataError> {
-    let are_midnights = columns.dates.iter().all(|date| date.get(10..).is_some_and(|end| MIDNIGHTS.contains(&end)));
+    let are_midnights = columns.dates.are_midnights();
     let kept = bars_with_values(columns);
     let n_empty = kept.iter().filter(|is_kept| !**is_kept).count();
     if n_empty > 0 || are_midnights {
@@ -23,7 +20,7 @@ pub(crate) fn drop_empty(columns: &mut Columns) -> Result<Option<String>, DataEr
         columns.origin = Origin::default();
     }
     if are_midnights {
-        columns.dates.iter_mut().for_each(|date| date.truncate(10));
+        columns.dates.to_days();
     }
     if n_empty > 0 {
         leave_out(columns, &kept);
@@ -74,8 +71,7 @@ fn leave_out(columns: &mut Columns, kept: &[bool]) {
     for column in optional {
         *column = column.take().map(|values| filtered(&values));
     }
-    let mut is_kept = kept.iter();
-    columns.dates.retain(|_| is_kept.next().copied().unwrap_or(true));
+    columns.dates.retain(kept);
 }
 
 #[cfg(test)]
@@ -92,7 +88,7 @@ mod tests {
         let (market, notices) = read(
             "date,symbol,close,open,volume\n2024-01-02,A,5,,\n2024-01-03,A,,7,9\n2024-01-04,A,6,,\n2024-01-05,A,7,,\n",
         );
-        assert_eq!(market.dates(), ["2024-01-02", "2024-01-04", "2024-01-05"]);
+        assert_eq!(market.dates().texts(0..3), ["2024-01-02", "2024-01-04", "2024-01-05"]);
         assert!(!market.has_opens() && !market.has_volume());
         assert!(notices.contains(&"left out: 1 date without a close".to_owned()), "{notices:?}");
     }

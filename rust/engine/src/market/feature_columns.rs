@@ -22,7 +22,7 @@ impl Dataset {
                 if feature.scope == FeatureScope::Symbol && !is_listed {
                     *value = f64::NAN;
                 } else if !value.is_finite() {
-                    let date = &self.dates[bar];
+                    let date = self.dates.get(bar);
                     let place = match feature.scope {
                         FeatureScope::Symbol => format!("at row {bar} ({date}), column {:?}", self.symbols[symbol]),
                         FeatureScope::Market => format!("at row {bar} ({date})"),

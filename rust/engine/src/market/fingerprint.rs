@@ -37,8 +37,8 @@ fn digest(dataset: &Dataset) -> [u8; 32] {
 /// Every NaN is written as the same NaN.
 fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
     sink(MAGIC);
-    texts(sink, "dates", dataset.dates());
-    texts(sink, "symbols", dataset.symbols());
+    texts(sink, "dates", dataset.dates().iter());
+    texts(sink, "symbols", dataset.symbols().iter());
     numbers(sink, "periods_per_year", &[dataset.periods_per_year]);
     let dense = [
         ("close", Some(&dataset.tables.close)),
@@ -67,15 +67,15 @@ fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
         numbers(sink, "risk_free", risk_free);
     }
     for known in &dataset.fundamentals {
-        texts(sink, "fundamental", &[known.available_at.clone(), known.item.0.clone()]);
+        texts(sink, "fundamental", [&known.available_at, &known.item.0].into_iter());
         numbers(sink, "value", &[known.symbol as f64, known.item.1]);
     }
     for known in &dataset.news {
-        texts(sink, "news", &[known.available_at.clone(), known.item.clone()]);
+        texts(sink, "news", [&known.available_at, &known.item].into_iter());
         numbers(sink, "symbol", &[known.symbol as f64]);
     }
     for feature in &dataset.features {
-        texts(sink, "feature", &[feature.name.clone(), feature.scope.name().to_owned()]);
+        texts(sink, "feature", [&*feature.name, feature.scope.name()].into_iter());
         numbers(sink, "values", &feature.values);
     }
 }
@@ -89,9 +89,10 @@ fn rows(sink: &mut impl FnMut(&[u8]), name: &str, dataset: &Dataset, get: impl F
     }
 }
 
-fn texts(sink: &mut impl FnMut(&[u8]), name: &str, values: &[String]) {
+fn texts(sink: &mut impl FnMut(&[u8]), name: &str, values: impl ExactSizeIterator<Item: AsRef<str>>) {
     header(sink, name, values.len());
     for value in values {
+        let value = value.as_ref();
         sink(&(value.len() as u64).to_le_bytes());
         sink(value.as_bytes());
     }

@@ -120,7 +120,7 @@ impl LongRows {
         if self.keys.are_table(dates.len(), symbols.len()) && dates.is_sorted() && symbols.is_sorted() {
             // Each row is the next cell: no value moves, and no cell occurs twice.
             origin.n_placed = self.len();
-            let columns = Columns { dates, symbols, origin, ..Columns::default() };
+            let columns = Columns { dates: dates.into(), symbols, origin, ..Columns::default() };
             return fault.map_or_else(|| Ok(self.tables(columns, |values| values)), |(_, fault)| Err(fault));
         }
         let size = dates.len() * symbols.len();
@@ -147,8 +147,9 @@ impl LongRows {
             return Err(fault);
         }
         let cells = std::mem::take(&mut origin.cells);
-        let columns =
-            self.tables(Columns { dates, symbols, ..Columns::default() }, |values| table(values, &cells, size));
+        let columns = self.tables(Columns { dates: dates.into(), symbols, ..Columns::default() }, |values| {
+            table(values, &cells, size)
+        });
         Ok(Columns { origin: Origin { cells, ..origin }, ..columns })
     }
 

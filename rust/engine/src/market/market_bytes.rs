@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         match name.as_str() {
-            "dates" => columns.dates = self.texts(count)?,
+            "dates" => columns.dates = self.texts(count)?.into(),
             "symbols" => columns.symbols = self.texts(count)?,
             "periods_per_year" => columns.periods_per_year = self.numbers(count)?.first().copied().unwrap_or_default(),
             "tradable" => {

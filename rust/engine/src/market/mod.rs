@@ -17,6 +17,7 @@ pub(crate) mod csv_wide;
 pub(crate) mod dataset;
 pub(crate) mod dataset_columns;
 pub(crate) mod date;
+pub(crate) mod dates;
 pub(crate) mod day_numbers;
 pub(crate) mod distinct_names;
 pub(crate) mod empty_cells;

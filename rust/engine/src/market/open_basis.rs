@@ -81,7 +81,7 @@ fn fault_of(market: &Dataset, symbol: usize) -> Option<String> {
     let parts = (0..HALVINGS).map(|halving| moves.len() >> halving).filter(|n_moves| *n_moves >= FEWEST);
     let parts = parts.flat_map(|n_moves| [&moves[..n_moves], &moves[moves.len() - n_moves..]]);
     let (part, shift) = parts.into_iter().find_map(|part| Some((part, shift_of(part)?)))?;
-    let (first, last) = (&market.dates()[part[0].bar], &market.dates()[part[part.len() - 1].bar]);
+    let (first, last) = (market.dates().get(part[0].bar), market.dates().get(part[part.len() - 1].bar));
     let side = if shift > 0.0 { "above" } else { "below" };
     let percent = significant(100.0 * shift.abs(), 2);
     let name = &market.symbols()[symbol];

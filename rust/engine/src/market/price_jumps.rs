@@ -66,7 +66,7 @@ impl Found {
                 let far = closes[place..end].iter().map(|close| shown(market, symbol, close.bar, close.price));
                 self.closes.extend(far.map(|price| format!("{price}, between {before} and {after}")));
             } else if closes[place].is_change_of_units() {
-                let (name, date) = (&market.symbols()[symbol], &market.dates()[closes[place].bar]);
+                let (name, date) = (&market.symbols()[symbol], market.dates().get(closes[place].bar));
                 let price = significant(closes[place].price, 6);
                 self.units.push(format!("{name} on {date}, from {before} to {price}"));
             }
@@ -160,7 +160,7 @@ fn is_far(ratio: f64) -> bool {
 }
 
 fn shown(market: &Dataset, symbol: usize, bar: usize, price: f64) -> String {
-    format!("{} of {} on {}", significant(price, 6), market.symbols()[symbol], market.dates()[bar])
+    format!("{} of {} on {}", significant(price, 6), market.symbols()[symbol], market.dates().get(bar))
 }
 
 /// Returns the first names, and the number of the others.

@@ -86,7 +86,7 @@ fn check_inside(market: &Dataset, prices: &Prices, high: &[f64], low: &[f64]) ->
 
 fn place(market: &Dataset, cell: usize) -> String {
     let n_symbols = market.n_symbols();
-    format!("{} on {}", market.symbols()[cell % n_symbols], market.dates()[cell / n_symbols])
+    format!("{} on {}", market.symbols()[cell % n_symbols], market.dates().get(cell / n_symbols))
 }
 
 fn refused(message: &str) -> DataError {

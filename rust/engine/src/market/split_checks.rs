@@ -42,7 +42,7 @@ struct Split {
 
 impl Split {
     fn at(&self, market: &Dataset) -> String {
-        let (symbol, date) = (&market.symbols()[self.symbol], &market.dates()[self.bar]);
+        let (symbol, date) = (&market.symbols()[self.symbol], market.dates().get(self.bar));
         format!("{} of {symbol} on {date}", significant(self.ratio, 6))
     }
 }

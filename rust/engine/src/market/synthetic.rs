@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use crate::error::DataError;
 use crate::market::columns::Columns;
 use crate::market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
-use crate::market::date;
+use crate::market::dates::Dates;
 use crate::market::size_limits::check_size;
 
 const TICK: f64 = 0.01;
@@ -50,7 +50,7 @@ fn columns(n_symbols: usize, n_days: usize, seed: u64) -> Columns {
         }
     }
     Columns {
-        dates: date::weekdays(n_days),
+        dates: Dates::weekdays(n_days),
         symbols: (0..n_symbols).map(|i| format!("S{i:03}")).collect(),
         close,
         open: Some(open),

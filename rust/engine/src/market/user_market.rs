@@ -157,14 +157,17 @@ fn check_names(columns: &Columns) -> Result<(), DataError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::market::date::weekdays;
 
     const N: usize = 40;
     const AT: usize = 20;
 
     /// Returns a long text of one symbol: a close and the other columns of each bar.
     fn text(header: &str, row: impl Fn(usize) -> String) -> String {
-        let rows = weekdays(N).into_iter().enumerate().map(|(bar, date)| format!("{date},A,{}\n", row(bar)));
+        let rows = crate::market::dates::Dates::weekdays(N)
+            .texts(0..N)
+            .into_iter()
+            .enumerate()
+            .map(|(bar, date)| format!("{date},A,{}\n", row(bar)));
         format!("date,symbol,close,{header}\n{}", rows.collect::<Vec<_>>().concat())
     }
 
@@ -279,7 +282,12 @@ mod tests {
         assert_eq!(notices(None), [""; 0]);
         assert_eq!(notices(Some(12.0)), ["`periods` 12 was stated; the dates imply 252"]);
         assert!(notices(Some(f64::NAN))[0].ends_with("annualised numbers are undefined; hint: state `periods`"));
-        let sparse: Vec<String> = weekdays(N).into_iter().step_by(2).map(|date| format!("{date},1\n")).collect();
+        let sparse: Vec<String> = crate::market::dates::Dates::weekdays(N)
+            .texts(0..N)
+            .into_iter()
+            .step_by(2)
+            .map(|date| format!("{date},1\n"))
+            .collect();
         let missing = read(&format!("date,A\n{}", sparse.concat()), Some(252.0)).unwrap().1;
         assert!(missing[0].starts_with("252 bars per year as stated; the dates hold 1"), "{missing:?}");
     }

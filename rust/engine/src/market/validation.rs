@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use crate::error::DataError;
 use crate::market::columns::{Columns, FeatureScope, Fundamental};
 use crate::market::date;
+use crate::market::dates::DateFault;
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::vectorized;
 
@@ -74,22 +75,13 @@ fn check_axis(columns: &Columns) -> Check {
             format!("at least 2 bars and 1 symbol are required; received {} and {}", dates.len(), symbols.len());
         return Err(DataError::new("dataset_too_small", message));
     }
-    for (row, date) in dates.iter().enumerate() {
-        if !date::is_iso(date) {
-            let message = format!(
-                "`date` {} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}",
-                columns.origin.bar(row, symbols.len())
-            );
-            return Err(DataError::new("date_invalid", message));
-        }
-        if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
-            let message = format!(
-                "`date` {} must be after {:?} and in the same format; received {date:?}",
-                columns.origin.bar(row, symbols.len()),
-                dates[row - 1]
-            );
-            return Err(DataError::new("date_order", message));
-        }
+    if let Some((row, fault)) = dates.fault() {
+        let (place, date) = (columns.origin.bar(row, symbols.len()), dates.get(row));
+        let (slug, wanted) = match fault {
+            DateFault::Invalid => ("date_invalid", "ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z])".to_owned()),
+            DateFault::Order => ("date_order", format!("after {:?} and in the same format", dates.get(row - 1))),
+        };
+        return Err(DataError::new(slug, format!("`date` {place} must be {wanted}; received {date:?}")));
     }
     for (column, symbol) in symbols.iter().enumerate() {
         if symbol.is_empty() || symbol.trim() != symbol || symbol.chars().any(char::is_control) {
@@ -263,7 +255,7 @@ fn check_lanes(columns: &Columns) -> Check {
     let items = items.chain(columns.news.iter().map(|item| ("news", item.symbol, &item.available_at)));
     for (name, symbol, available_at) in items {
         // A date on an axis of times would be known before the end of its day.
-        let form = columns.dates[0].len();
+        let form = columns.dates.get(0).len();
         if !date::is_iso(available_at) || (form > 10 && available_at.len() != form) {
             let message = format!(
                 "`available_at` of `{name}` must be ISO 8601 and as precise as the dates of the bars; received {available_at:?}"
@@ -361,7 +353,7 @@ fn cell_error(columns: &Columns, requirement: Requirement, cell: usize, value: f
     let Requirement { slug, name, range } = requirement;
     let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
     let (place, date, symbol) =
-        (columns.origin.cell(cell, columns.symbols.len()), &columns.dates[row], &columns.symbols[column]);
+        (columns.origin.cell(cell, columns.symbols.len()), columns.dates.get(row), &columns.symbols[column]);
     // `Debug` writes very small and large numbers with an exponent, but whole numbers with a fraction.
     let value = format!("{value:?}");
     let value = value.strip_suffix(".0").unwrap_or(&value);

@@ -129,7 +129,7 @@ fn skip(columns: Columns, n: usize) -> Columns {
     let cells = n * columns.symbols.len();
     let optional = |table: Option<Vec<f64>>| table.map(|table| table[cells..].to_vec());
     Columns {
-        dates: columns.dates[n..].to_vec(),
+        dates: columns.dates.part(n..columns.dates.len()),
         close: columns.close[cells..].to_vec(),
         open: optional(columns.open),
         volume: optional(columns.volume),

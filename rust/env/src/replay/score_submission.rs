@@ -191,7 +191,7 @@ fn submitted(
         dataset: Some(header.dataset.fingerprint),
         dataset_name: header.dataset.name.clone(),
         window: header.window,
-        dates: data.dates()[bars.clone()].to_vec(),
+        dates: data.dates().texts(bars.clone()),
         periods_per_year: data.periods_per_year().unwrap_or(f64::NAN),
         fill: header.fill,
         returns: run.returns(),

@@ -137,7 +137,7 @@ fn truncate(columns: Columns, n_bars: usize) -> Columns {
     let cells = n_bars * columns.symbols.len();
     let optional = |table: Option<Vec<f64>>| table.map(|table| table[..cells].to_vec());
     Columns {
-        dates: columns.dates[..n_bars].to_vec(),
+        dates: columns.dates.part(0..n_bars),
         close: columns.close[..cells].to_vec(),
         open: optional(columns.open),
         volume: optional(columns.volume),

@@ -127,7 +127,7 @@ impl Data {
             headline: item.headline.clone(),
         });
         Dataset::new(Columns {
-            dates: self.dates.clone(),
+            dates: self.dates.clone().into(),
             symbols: self.symbols.clone(),
             periods_per_year: self.periods_per_year,
             close: cells(&self.close),
