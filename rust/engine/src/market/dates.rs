@@ -331,7 +331,7 @@ mod tests {
     fn times_outside_of_the_years_and_within_a_day_are_refused() {
         assert!(Dates::from_times(DateForm::Day, vec![0, 86_400]).is_ok());
         for (form, time) in [(DateForm::Day, 1), (DateForm::Second, i64::MIN), (DateForm::Second, 253_402_300_800)] {
-            assert_eq!(Dates::from_times(form, vec![time]).unwrap_err().code(), "date_invalid");
+            assert_eq!(Dates::from_times(form, vec![time]).unwrap_err().slug(), "date_invalid");
         }
     }
 
