@@ -652,7 +652,11 @@ class Dates(Sequence[str]):
     def __contains__(self, text: object, /) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
     def index(self, text: str) -> int:  # type: ignore[override]
-        """Return the place of a date."""
+        """Return the place of a date.
+
+        Raises:
+            ValueError: there is no such date.
+        """
 
     @property
     def times(self) -> npt.NDArray[np.datetime64]:

@@ -167,6 +167,7 @@ impl Dates {
     }
 
     /// Returns the texts of all dates.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ShownDate<'_>> {
         (0..self.len()).map(|bar| self.get(bar))
     }
@@ -239,7 +240,7 @@ impl Dates {
     }
 
     /// Removes the times of midnights.
-    pub(crate) fn to_days(&mut self) {
+    pub(crate) fn become_days(&mut self) {
         if let Kept::Times(form, _) = &mut self.0 {
             *form = DateForm::Day;
         }
@@ -261,8 +262,7 @@ impl Dates {
     pub(crate) fn fault(&self) -> Option<(usize, DateFault)> {
         match &self.0 {
             Kept::Times(_, times) => {
-                // Without a branch per pair.
-                let are_ascending = times.windows(2).fold(true, |all, pair| all & (pair[0] < pair[1]));
+                let are_ascending = times.windows(2).all(|pair| pair[0] < pair[1]);
                 let pair = if are_ascending { None } else { times.windows(2).position(|pair| pair[0] >= pair[1]) };
                 pair.map(|row| (row + 1, DateFault::Order))
             }
