@@ -256,14 +256,11 @@ impl Dates {
         }
     }
 
-    /// Returns the first date that is invalid, is not after the date before it or has another form than the first.
-    ///
-    /// It is an error of its row.
+    /// Returns the row of the first date that is refused, and why.
     pub(crate) fn fault(&self) -> Option<(usize, DateFault)> {
         match &self.0 {
             Kept::Times(_, times) => {
-                let are_ascending = times.windows(2).all(|pair| pair[0] < pair[1]);
-                let pair = if are_ascending { None } else { times.windows(2).position(|pair| pair[0] >= pair[1]) };
+                let pair = times.windows(2).position(|pair| pair[0] >= pair[1]);
                 pair.map(|row| (row + 1, DateFault::Order))
             }
             Kept::Texts(texts) => texts.iter().enumerate().find_map(|(row, text)| {
