@@ -145,7 +145,7 @@ impl Dates {
     }
 }
 
-/// Dates as a caller gives them: of a market, as datetime64 in days or seconds, or as texts.
+/// Dates of a caller: of a market, datetime64 in days or seconds, or texts.
 pub(crate) struct GivenDates(pub(crate) CoreDates);
 
 impl<'py> FromPyObject<'_, 'py> for GivenDates {

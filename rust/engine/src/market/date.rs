@@ -88,6 +88,7 @@ impl DateText {
         let (day, clock) = (time.div_euclid(DAY), time.rem_euclid(DAY));
         let (year, month, day) = civil(day);
         let mut bytes = *b"0000-00-00T00:00:00Z";
+        #[expect(clippy::cast_sign_loss, reason = "a digit")]
         let mut put = |at: usize, value: i64| {
             bytes[at] += (value / 10 % 10) as u8;
             bytes[at + 1] += (value % 10) as u8;

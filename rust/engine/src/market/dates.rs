@@ -167,6 +167,7 @@ impl Dates {
     }
 
     /// Returns the texts of all dates.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ShownDate<'_>> {
         (0..self.len()).map(|bar| self.get(bar))
     }
@@ -239,7 +240,7 @@ impl Dates {
     }
 
     /// Removes the times of midnights.
-    pub(crate) fn to_days(&mut self) {
+    pub(crate) fn become_days(&mut self) {
         if let Kept::Times(form, _) = &mut self.0 {
             *form = DateForm::Day;
         }
@@ -255,15 +256,11 @@ impl Dates {
         }
     }
 
-    /// Returns the first date that is invalid, is not after the date before it or has another form than the first.
-    ///
-    /// It is an error of its row.
+    /// Returns the row of the first date that is refused, and why.
     pub(crate) fn fault(&self) -> Option<(usize, DateFault)> {
         match &self.0 {
             Kept::Times(_, times) => {
-                // Without a branch per pair.
-                let are_ascending = times.windows(2).fold(true, |all, pair| all & (pair[0] < pair[1]));
-                let pair = if are_ascending { None } else { times.windows(2).position(|pair| pair[0] >= pair[1]) };
+                let pair = times.windows(2).position(|pair| pair[0] >= pair[1]);
                 pair.map(|row| (row + 1, DateFault::Order))
             }
             Kept::Texts(texts) => texts.iter().enumerate().find_map(|(row, text)| {
@@ -331,7 +328,7 @@ mod tests {
     fn times_outside_of_the_years_and_within_a_day_are_refused() {
         assert!(Dates::from_times(DateForm::Day, vec![0, 86_400]).is_ok());
         for (form, time) in [(DateForm::Day, 1), (DateForm::Second, i64::MIN), (DateForm::Second, 253_402_300_800)] {
-            assert_eq!(Dates::from_times(form, vec![time]).unwrap_err().code(), "date_invalid");
+            assert_eq!(Dates::from_times(form, vec![time]).unwrap_err().slug(), "date_invalid");
         }
     }
 

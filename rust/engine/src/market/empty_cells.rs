@@ -20,7 +20,7 @@ pub(crate) fn drop_empty(columns: &mut Columns) -> Result<Option<String>, DataEr
         columns.origin = Origin::default();
     }
     if are_midnights {
-        columns.dates.to_days();
+        columns.dates.become_days();
     }
     if n_empty > 0 {
         leave_out(columns, &kept);

@@ -148,7 +148,7 @@ fn play_and_check(case: &crate::random_market::Case, env: &mut openoutcry::Tradi
         let decided = decision(case, &Arc::clone(env.data()), env.book().bar());
         let result = env.step(&decided).unwrap();
         let (bar, seen) = (env.book().bar(), &result.observation);
-        prop_assert_eq!(&seen.date, &columns.dates[bar]);
+        prop_assert_eq!(&seen.date, &columns.dates.get(bar).to_string());
         let closed = |i: usize| (0..=bar).any(|t| columns.close[t * case.n_symbols + i].is_finite());
         let settled = |i: usize| {
             let delistings = columns.delistings.as_ref();

@@ -79,14 +79,16 @@ fn with_another_future(case: &Case, last: usize, seed: u64) -> Columns {
         known.truncate(cells);
         known.extend_from_slice(&other[cells..]);
     }
-    let now = known.dates[last].clone();
+    let mut dates = known.dates.texts(0..known.dates.len());
+    let now = dates[last].clone();
     known.fundamentals.retain(|item| item.available_at <= now);
     known.fundamentals.extend(other.fundamentals.into_iter().filter(|item| item.available_at > now));
     known.news.retain(|item| item.available_at <= now);
     known.news.extend(other.news.into_iter().filter(|item| item.available_at > now));
-    for date in &mut known.dates[last + 1..] {
+    for date in &mut dates[last + 1..] {
         date.replace_range(..4, "2042");
     }
+    known.dates = dates.into();
     rename_the_unlisted(&mut known, cells);
     make_valid(&mut known, last);
     known
