@@ -199,7 +199,10 @@ class _Job:
     lock: _ProcessLock = field(default_factory=_ProcessLock)
 
     def run(self, points: Sequence[Point], results: list[Run | _RemoteRun]) -> bool:
-        """Append the run of each point to `results`, up to the first error, and return whether all are of weights."""
+        """Append the run of each point to `results`, up to the first error.
+
+        Return whether all points are weights.
+        """
         tables: list[Any] = []
         has_agents = False
         try:
@@ -311,7 +314,10 @@ def _record_decision(agent: Agent, texts: list[str], observation: Params) -> str
 
 @dataclass(frozen=True)
 class _Block:
-    """Results of a block of points: runs before an error, time, whether all are of weights, and the error."""
+    """Results of a block of points: runs before an error, time, and the error.
+
+    `are_tables` says that all points are weights.
+    """
 
     results: list[Any]
     seconds: float

@@ -369,9 +369,8 @@ class Dataset:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        size = (
-            f"{self.n_bars} bars x {counted(self.n_symbols, 'symbol')}, {self._core.dates[0]} .. {self._core.dates[-1]}"
-        )
+        dates = self._core.dates
+        size = f"{self.n_bars} bars x {counted(self.n_symbols, 'symbol')}, {dates[0]} .. {dates[-1]}"
         fills = f"{columns.periods_text(self.periods_per_year)}, {'next open' if self.has_opens else 'close to close'}"
         return native.readable_text(f"Dataset({self.name!r}, {size}, {fills})")
 
@@ -389,11 +388,8 @@ class Dataset:
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}
-        axis = {
-            "dates": self._core.dates,
-            "symbols": self.symbols,
-            "periods_per_year": columns.stated_periods(self._core),
-        }
+        periods = columns.stated_periods(self._core)
+        axis = {"dates": self._core.dates, "symbols": self.symbols, "periods_per_year": periods}
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news, "features": self.features}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:

@@ -113,7 +113,7 @@ fn the_market_of_the_vectors_has_their_fingerprint_and_bytes() {
         headline: text(&item["headline"]),
     };
     let dataset = Dataset::new(Columns {
-        dates: texts("dates"),
+        dates: texts("dates").into(),
         close: table("close"),
         open: Some(table("open")),
         high: Some(table("high")),

@@ -37,7 +37,8 @@ pub use market::columns::{Columns, Feature, FeatureScope, Fundamental, NewsItem,
 pub use market::csv_reader::CsvReader;
 pub use market::csv_rows::CsvRows;
 pub use market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
-pub use market::dates::{DateForm, Dates, ShownDate};
+pub use market::date::DateForm;
+pub use market::dates::{Dates, ShownDate};
 pub use market::long_rows::LongRows;
 pub use market::row_lines::RowLines;
 pub use market::sheet_cells::{CellText, SheetCells};

@@ -14,7 +14,9 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds a decision: the NAV before it, its turnover and costs, and the gross and net exposure after it.
+    /// Adds a decision.
+    ///
+    /// The arguments are the NAV before it, its turnover and costs, and the gross and net exposure after it.
     #[inline(always)]
     pub fn add(&mut self, nav_before: f64, turnover: f64, costs: &StepCosts, (gross, net): (f64, f64)) {
         let paid = costs.total();

@@ -1,9 +1,39 @@
 use std::ops::RangeInclusive;
 
-use crate::market::dates::DateForm;
-
 /// Seconds of a day.
 const DAY: i64 = 86_400;
+
+/// The form of all dates of a market.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DateForm {
+    /// `YYYY-MM-DD`.
+    #[default]
+    Day,
+    /// `YYYY-MM-DDTHH:MM:SS`.
+    Second,
+    /// `YYYY-MM-DDTHH:MM:SSZ`.
+    UtcSecond,
+}
+
+impl DateForm {
+    /// Returns the form of an ISO 8601 date, by its length.
+    pub(crate) fn of(text: &str) -> Self {
+        match text.len() {
+            10 => Self::Day,
+            19 => Self::Second,
+            _ => Self::UtcSecond,
+        }
+    }
+
+    /// Returns the length of a text.
+    pub(crate) fn length(self) -> usize {
+        match self {
+            Self::Day => 10,
+            Self::Second => 19,
+            Self::UtcSecond => 20,
+        }
+    }
+}
 
 /// Returns whether a text is an ISO 8601 date.
 ///

@@ -1,4 +1,6 @@
-/// Number of steps below which a run on the fast path costs more to begin than it saves.
+/// Number of steps of a run on the fast path that is too short to pay.
+///
+/// Its begin costs more than it saves.
 const SHORT: usize = 16;
 
 /// Chooses between runs on the fast path and single steps.
@@ -9,9 +11,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Returns the number of steps of `run`, which is called unless its last call was short.
+    /// Returns the number of steps of `run`, and 0 for a single step.
     ///
-    /// Take a single step if it is 0.
+    /// `run` is not called for a while after a short run.
     pub(crate) fn run(&mut self, run: impl FnOnce() -> usize) -> usize {
         if self.wait > 0 {
             self.wait -= 1;

@@ -264,7 +264,9 @@ struct TableAccount {
     run: Run,
     n_symbols: usize,
     fault: Option<StepError>,
-    /// Totals of the steps so far, while the fast path runs them all: they cost it a tenth.
+    /// Totals of the steps so far, while the fast path runs them all.
+    ///
+    /// They cost it a tenth of its time.
     totals: Option<Totals>,
 }
 
