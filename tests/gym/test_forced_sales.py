@@ -122,7 +122,7 @@ def played(
     return rewards, ends
 
 
-@pytest.mark.parametrize("reward", SCHEMES, ids=str)
+@pytest.mark.parametrize("reward", SCHEMES, ids=lambda scheme: getattr(scheme, "__name__", str(scheme)))
 def test_a_time_limit_of_gymnasium_changes_no_reward(reward: Any) -> None:
     dataset = market(100.0 * np.exp(np.cumsum(np.random.default_rng(0).normal(0.0, 0.1, (30, 2)), axis=0)))
     options = settings_of(reward, 0.0, oo.CostModel()) | {"dataset": dataset, "window": (0, 30)}
