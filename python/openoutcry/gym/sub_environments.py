@@ -16,7 +16,6 @@ from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.market_arguments import limits_of
 from openoutcry.gym.settings import INFOS, TERMS, WINDOWS, changed_episodes, one_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.untrusted.counted_nouns import counted
 
 
 def lane_terms(
@@ -114,7 +113,7 @@ def changed_lanes(
     chosen = np.ones(len(costs), dtype=np.bool_) if mask is None else mask
     if any(name in options for name in (*WINDOWS, "dataset")) and not chosen.all():
         message = "a window or a dataset needs a reset of all lanes, as lanes share markets and their windows"
-        raise refusal("argument_invalid", f"{message}; received a mask of {counted(int(chosen.sum()), 'lane')}")
+        raise refusal("argument_invalid", f"{message}; received a mask of {int(chosen.sum())} lanes")
     given = lane_terms(options.get("costs"), options.get("limits"), None, None, len(costs))
     kept: list[tuple[Any, ...]] = [
         tuple(

@@ -49,6 +49,6 @@ def board_notices(board: Board) -> list[str]:
 
 
 def _windows_decide(score: Score) -> bool:
-    """Return whether only single windows stop an agent that is significant on all days."""
+    # Return whether only single windows stop an agent that is significant on all days.
     is_stopped = bool(set(score.reasons) & {"too_few_wins", "window_below"})
     return is_stopped and all(score.ranking_gate(slug).passed for slug in ("dsr", "romano_wolf"))

@@ -161,14 +161,14 @@ def _sides(row: ScoreRow, notes: Footnotes) -> str:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Return the cells of a row; what all sides share, such as the number of trials, is one cell."""
+    # Return the cells of a row; what all sides share, such as the number of trials, is one cell.
     if len(cells) > 1 and len(set(cells)) == 1:
         return f'<td colspan="{len(cells)}">{_one(cells[0])}</td>'
     return "".join(f"<td>{_one(cell)}</td>" for cell in cells)
 
 
 def _one(cell: str) -> str:
-    """Return a value as one item of a cell that stacks; a number without a link is one already."""
+    # Return a value as one item of a cell that stacks; a number without a link is one already.
     return f"<span>{cell}</span>" if "<" in cell else cell
 
 

@@ -157,7 +157,7 @@ def _agent(row: ScoreRow, index: int, head: str, labels: Sequence[str], notes: F
 
 
 def _strictest(sides: Sequence[ScoreSide]) -> ScoreSide:
-    """Return the benchmark with the lowest z, or the first if each z is undefined."""
+    # Return the benchmark with the lowest z, or the first if each z is undefined.
     return min(sides, key=lambda side: inf if (z := side.values.get("z")) is None else z)
 
 
