@@ -6,20 +6,36 @@ Skipped without Chromium or Playwright.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import chromium
-from report_pages import make_board, make_page, make_scores
+from report_pages import make_board, make_page, make_score, make_scores
 from research_pages import make_compared_page, make_research
+
+from openoutcry.report.views.score_view import ScoreSide
+from openoutcry.scoring.verdict import BENCHMARKS
 
 pytestmark = pytest.mark.once
 
 WIDTH = 360
+
+
+def make_five_sides() -> str:
+    """Return a page of scores with every benchmark of the current edition, and with the regression of a market."""
+    row = make_score("agent", 1)
+    side = {"z": 0.5, "sharpe": -1.25, "sharpe_bar": -0.0297, "standard_error": 0.61, "n_trials": 43_800.0}
+    sides = [ScoreSide(name, side | {"skew": float(place)}, {}) for place, name in enumerate(BENCHMARKS)]
+    market = {"alpha": -0.0242, "alpha_error": 0.0213, "beta": 0.97, "n_days": 12_679.0}
+    return make_scores([replace(row, sides=sides, markets=[("us-treasury-notes", market, {})])])
+
+
 PAGES = {
     "board": lambda: make_board(6, 260),
     "scores": make_scores,
+    "sides": make_five_sides,
     "comparison": lambda: make_compared_page(tuple(f"a long name of agent {i}" for i in range(8))),
     "research": make_research,
     "run": make_page,
@@ -146,4 +162,15 @@ def test_the_holdout_and_the_dsr_of_a_candidate_are_in_view_without_scrolling(br
         cells = opened.locator(f'.listed td[data-label="{label}"]').all()
         assert len(cells) == 2
         assert all(_in_view(cell, text) for cell in cells)
+    opened.close()
+
+
+def test_the_ranking_and_the_sides_fit_a_desktop(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(make_five_sides(), encoding="utf-8")
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.goto(path.as_uri())
+    opened.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    wide = "[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth).length"
+    assert opened.evaluate(wide) == 0
     opened.close()

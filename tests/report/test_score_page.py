@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -218,14 +219,15 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
     assert escape(board.power["sentence"]) in page
     table = rows_of(page, "ranking stack scores")
     agents = [[cell for cell in row if cell not in ("1 2 tied", f"{DASH} unranked")] for row in table[1::2]]
-    for score, row in zip(board.scores, agents, strict=True):
+    for score, viewed, row in zip(board.scores, view_of(board).rows, agents, strict=True):
         row = row[row.index(score.agent_id) :]
         assert row[1] == (DASH if score.z is None else number(score.z))
-        assert row[9] == f"{score.n_won} of 2"
-        assert row[11] == str(score.trials["n_trials"])
-        for cell, side in zip(row[4:9], score.sides, strict=True):
-            shown = f"{number(side['sharpe'])} \u00b1 {number(side['standard_error'])}" if side["sharpe"] else DASH
-            assert cell == shown
+        assert row[5] == f"{score.n_won} of 2"
+        assert row[7] == str(score.trials["n_trials"])
+        side = min(viewed.sides, key=lambda each: math.inf if each.values["z"] is None else each.values["z"])
+        ratio, error = side.values["sharpe"], side.values["standard_error"]
+        shown = DASH if ratio is None else f"{number(ratio)} \u00b1 {number(error or 0.0)} over {side.name}"
+        assert row[4] == shown
     for score, found in zip(board.scores, re.findall(r'<table class="gates">.*?</table>', page), strict=True):
         results = Counter(re.findall(r"passed|failed|unknown", words(found)))
         # Each return is a day, so that the gate of returns is that of days.

@@ -240,6 +240,17 @@ def test_a_session_killed_at_any_time_resumes_to_the_same_result(tmp_path: Path)
     assert n_cut >= N_KILLS // 2, "sessions must be killed before they end"
 
 
+def test_a_resumed_session_writes_the_tables_of_its_report(first: tuple[Path, str], tmp_path: Path) -> None:
+    folder, _ = first
+    resumed, reported = tmp_path / "resumed", tmp_path / "reported"
+    found = output(folder, "resume", JOURNAL, "--tables", str(resumed), "--format", "csv")
+    assert found["tables"]
+    research(folder, "report", JOURNAL, "--out", str(tmp_path / "page.html"), "--tables", str(reported))
+    names = sorted(path.name for path in resumed.iterdir())
+    assert names == sorted(path.name for path in reported.iterdir())
+    assert all((resumed / name).read_bytes() == (reported / name).read_bytes() for name in names)
+
+
 def test_the_first_ctrl_c_stops_after_the_round(tmp_path: Path) -> None:
     words = (
         "run",

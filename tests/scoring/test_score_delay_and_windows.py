@@ -219,6 +219,15 @@ def test_the_board_says_how_windows_are_judged_and_what_it_means_for_convex_styl
     assert others == [each]
 
 
+def test_a_board_of_agents_without_skill_says_nothing_of_convex_styles() -> None:
+    random = np.random.default_rng([0, 49])
+    held = 0.0003 + 0.01 * random.standard_normal(12 * 63)
+    agents = {"held": held, "cash": np.zeros_like(held), "noise": 0.01 * random.standard_normal(12 * 63)}
+    board = oo.score(agents, periods_per_year=252, windows=[63] * 12, benchmark=held, config=FEW)
+    assert {"too_few_wins", "window_below"} & {reason for score in board.scores for reason in score.reasons}
+    assert not [text for text in board.caveats if "convex style" in text]
+
+
 def test_a_suite_states_how_windows_are_judged() -> None:
     mine = json.loads(Suite.load("default").to_json())
     mine |= {"name": "convex", "gates": {"windows": "pooled", "min_pooled": 24}}

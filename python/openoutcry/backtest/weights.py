@@ -14,6 +14,7 @@ from openoutcry.data.columns import unlabelled
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.label_dates import iso_dates, names_dates
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 _ROW = "with NaN on the dates without a decision, which hold"
 
@@ -150,7 +151,7 @@ def _check_dates(labels: Any, dates: Sequence[str], hints: _Hints) -> None:
     if found == list(dates):
         return
     place = next((k for k, (ours, theirs) in enumerate(zip(dates, found, strict=False)) if ours != theirs), None)
-    received = f"{len(found)} rows for {len(dates)} dates"
+    received = f"{counted(len(found), 'row')} for {counted(len(dates), 'date')}"
     received = received if place is None else f"{found[place]} for {dates[place]} at row {place}"
     hint = hints.order() if sorted(found) == list(dates) else hints.rows(dates)
     if {label[:10] for label in found}.isdisjoint(date[:10] for date in dates):

@@ -164,6 +164,8 @@ def resume(
     source: str | None = DATA,
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Record every trial across sessions."),
     ledger_dir: Path | None = LEDGER_DIR,
+    tables: Path | None = TABLES,
+    table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Resume an interrupted session after its last complete event.
@@ -173,6 +175,7 @@ def resume(
     from openoutcry.research import session_manager
     from openoutcry.research.session_records import session_of
 
+    check_tables(tables, table_format)
     recorded = session_of(journal, session, is_cut=True)
     start = recorded.start
     provider, _, model = str(start["provider"]).partition(" ")
@@ -182,14 +185,10 @@ def resume(
     load = _loader(start, source)
     if recorded.is_over:
         # It may have been interrupted while its files were written, and may have started without a ledger.
-        without_ledger = replace(workspace, ledger=None)
-        _run_and_print(
-            load, lambda: session_manager.replay(load, without_ledger, recorded.session_id), workspace, as_json
-        )
+        search = partial(session_manager.replay, load, replace(workspace, ledger=None), recorded.session_id)
     else:
-        _run_and_print(
-            load, lambda: session_manager.resume(load, proposer, workspace, recorded.session_id), workspace, as_json
-        )
+        search = partial(session_manager.resume, load, proposer, workspace, recorded.session_id)
+    _run_and_print(load, search, workspace, as_json, (tables, table_format))
 
 
 @app.command(epilog=REPLAY_EXAMPLES)
@@ -366,7 +365,7 @@ def _run_and_print(
     run_session: Callable[[], Result],
     workspace: Workspace,
     as_json: bool,
-    tables: tuple[Path | None, str] = (None, "csv"),
+    tables: tuple[Path | None, str],
 ) -> None:
     """Run a session, write its files and print its result."""
     from openoutcry.report.tables.research_tables import research_tables

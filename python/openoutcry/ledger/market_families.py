@@ -27,11 +27,11 @@ from openoutcry.ledger.market_fingerprints import DATED, KINDS_FROM, UNDATED, da
 from openoutcry.ledger.market_shapes import AVERAGES, DAY_BITS, Line, in_common, lines_of, packed, unpacked
 
 FAMILY_LIMITS = (
-    "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets,"
-    " weighted spreads, prices with a correlation of returns below about 0.98, every eighth bar or fewer except weeks"
-    " and months, a symbol of less than about 150 bars, uncommon filters, shuffled returns,"
-    " short parts of averages or reversed prices, less than about one 16th of a market with changed prices if it is"
-    " spliced to other bars (100 bars of an opened holdout), and other ledgers."
+    "Earlier trials and openings count for the markets that this ledger recognizes. Not recognized are baskets of few"
+    " or many symbols, weighted spreads, signs of returns alone, prices with a correlation of returns below about"
+    " 0.98, every eighth bar or fewer except weeks to Friday and months, a symbol of less than about 150 bars,"
+    " uncommon filters, shuffled returns, short parts of averages or reversed prices, less than about one 16th of a"
+    " market with changed prices if it is spliced to other bars (100 bars of an opened holdout), and other ledgers."
 )
 """What the recognition of markets does not cover, for every result that depends on it."""
 # Minimum number of anchors (or all of the smaller market) and marks that a family shares.

@@ -225,7 +225,7 @@ def conditions_of(run: Run) -> list[tuple[str, str]]:
     return [
         (
             "dataset",
-            f"{run.dataset.name}, {run.dataset.n_bars} bars x {counted(run.dataset.n_symbols, 'symbol')}",
+            f"{run.dataset.name}, {counted(run.dataset.n_bars, 'bar')} x {counted(run.dataset.n_symbols, 'symbol')}",
         ),
         ("dataset fingerprint", run.dataset.fingerprint),
         ("window", window_of(run)),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
 from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["trace_of"]
 
@@ -32,7 +33,8 @@ def trace_of(run: Run, decisions: Sequence[str], faults: Mapping[int, str] | Non
     """
     n_bars, start = len(run.dates), _start(run)
     if len(decisions) > n_bars - 1:
-        raise refusal("shape_mismatch", f"at most {n_bars - 1} decisions are required; received {len(decisions)}")
+        wanted = f"at most {counted(n_bars - 1, 'decision is', 'decisions are')} required"
+        raise refusal("shape_mismatch", f"{wanted}; received {len(decisions)}")
     marks = _marks(run)[start : start + n_bars]
     held = run.weights * run.nav[:, None]
     shares = np.divide(held, marks, out=np.zeros_like(held), where=np.isfinite(marks) & (held != 0.0))

@@ -15,6 +15,7 @@ from typing import Any
 from openoutcry.arguments import is_bool
 from openoutcry.errors import refusal
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore
+from openoutcry.untrusted.counted_nouns import counted
 
 GATES_VERSION = 6
 """Version 6 redraws the constants of generated code."""
@@ -276,7 +277,7 @@ def _gate(name: str, measured: _Measured, threshold: float | None, op: str) -> G
 def _median(values: Sequence[float | None], what: str) -> _Measured:
     known = [value for value in values if value is not None]
     if len(known) < len(values) or not values:
-        return None, f"{what} is undefined in {len(values) - len(known)} of {len(values)} folds"
+        return None, f"{what} is undefined in {len(values) - len(known)} of {counted(len(values), 'fold')}"
     return median(known), ""
 
 

@@ -19,6 +19,7 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.untrusted.counted_nouns import counted
 
 Part = tuple[int, int]
 """Bars `[first, end)`."""
@@ -69,7 +70,8 @@ def reserve(n_bars: int, holdout: int, embargo: int) -> int:
     holdout = checked_integer("holdout", holdout, 2, _MOST)
     end = n_bars - holdout - embargo
     if end < 2:
-        wanted = f"a holdout of {holdout} bars and an embargo of {embargo} must leave two of {n_bars} bars"
+        parts = f"a holdout of {counted(holdout, 'bar')} and an embargo of {embargo:,}"
+        wanted = f"{parts} must leave two of {counted(n_bars, 'bar')}"
         raise refusal("argument_invalid", f"{wanted}; received {end}")
     return end
 
@@ -126,11 +128,12 @@ def folds(
         raise refusal("argument_invalid", f"a test must have at least {least_test} bars; received {test} of {n_bars}")
     if train < least_train:
         wanted = f"a training part must have at least the {least_train} closes that a decision needs"
-        raise refusal("argument_invalid", f"{wanted}; received {train} of {n_bars} bars")
+        raise refusal("argument_invalid", f"{wanted}; received {train:,} of {counted(n_bars, 'bar')}")
     n_fit = max(0, (n_bars - gap - train) // test)
     count = n_fit if n_folds is None else n_folds
     if not 1 <= count <= n_fit:
-        wanted = f"{n_bars} bars must fit a training of {train}, a gap of {gap} and {max(count, 1)} tests of {test}"
+        tests = f"{counted(max(count, 1), 'test')} of {test:,}"
+        wanted = f"{counted(n_bars, 'bar')} must fit a training of {train:,}, a gap of {gap:,} and {tests}"
         raise refusal("argument_invalid", f"{wanted}; received room for {n_fit}")
     ends = (train + k * test for k in range(count))
     return tuple(Fold((0 if mode == "anchored" else e - train, e), (e + gap, e + gap + test)) for e in ends)

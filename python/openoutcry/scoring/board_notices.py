@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from openoutcry.scoring.verdict import BENCHMARKS, Board
+from openoutcry.scoring.verdict import BENCHMARKS, Board, Score
 
 _POOLED = (
     "the windows are judged together (`windows: pooled`): an agent may lose in most windows if all days together are "
@@ -41,8 +41,14 @@ def board_notices(board: Board) -> list[str]:
     notices = edition_notices(board.edition, "the board")
     if "pooled_windows" in gates:
         notices.append(_POOLED)
-    if reasons & {"too_few_wins", "window_below"}:
+    if any(map(_windows_decide, board.scores)):
         notices.append(_EACH)
     if reasons & {"delay_sensitive", "delay_implausible"}:
         notices.append(_DELAY)
     return notices
+
+
+def _windows_decide(score: Score) -> bool:
+    # Return whether only single windows stop an agent that is significant on all days.
+    is_stopped = bool(set(score.reasons) & {"too_few_wins", "window_below"})
+    return is_stopped and all(score.ranking_gate(slug).passed for slug in ("dsr", "romano_wolf"))

@@ -138,7 +138,7 @@ class Report:
         """Remarks on the check, one sentence each."""
         notes = [self.incomplete] if self.incomplete else []
         notes += [
-            f"{count} runs with {kind} had no output to compare, which is not a leak: {message}"
+            f"{counted(count, 'run')} with {kind} had no output to compare, which is not a leak: {message}"
             for kind, (count, message) in self.errors.items()
         ]
         if self.without:

@@ -36,7 +36,7 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
     scale = scale_of_dates([dates])
     last = int(np.flatnonzero(known)[-1])
     canvas = Canvas(
-        title=f"Sharpe ratio over the last {rolling.n_returns} returns",
+        title=f"Sharpe ratio over the last {rolling.n_returns:,} returns",
         description=rolling_sentence(rolling),
         dates=scale,
         values=values,
@@ -70,7 +70,7 @@ def rolling_lines(lines: Sequence[Line], n_returns: int, *, points: int = 600, h
         for line in reversed(lines)
     )
     canvas = Canvas(
-        title=f"Sharpe ratios over the last {n_returns} returns",
+        title=f"Sharpe ratios over the last {n_returns:,} returns",
         description=f"{spans}.",
         dates=scale,
         values=values,
@@ -94,7 +94,7 @@ def rolling_sentence(rolling: Rolling) -> str:
     """Return a sentence on the range and on how often the band excludes zero."""
     known = np.isfinite(rolling.sharpe)
     if not known.any():
-        return f"Undefined throughout: no window of {rolling.n_returns} returns has a Sharpe ratio."
+        return f"Undefined throughout: no window of {rolling.n_returns:,} returns has a Sharpe ratio."
     least, most = float(np.nanmin(rolling.sharpe)), float(np.nanmax(rolling.sharpe))
     text = f"Between {number(least)} and {number(most)}"
     banded = known & np.isfinite(rolling.error)

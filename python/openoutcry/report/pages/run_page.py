@@ -198,7 +198,7 @@ def _weights(view: RunView, detail: Detail) -> str:
     bars = -(-len(view.dates) // detail.columns)
     caption = "Weights at each close, as a signed share of NAV: longs above zero, shorts below."
     if bars > 1:
-        caption += f" Each column is the mean of {bars} bars."
+        caption += f" Each column is the mean of {bars:,} bars."
     chart = weights_chart(view.dates, view.symbols, view.weights, columns=detail.columns)
     return figure(chart, caption, legend(entries))
 
@@ -209,7 +209,7 @@ def _exposure(view: RunView, detail: Detail) -> str:
     chart = exposure_chart(view.dates, view.gross, view.net, columns=detail.columns)
     caption = "Exposure: gross counts longs and shorts, net sets one against the other."
     bars = -(-len(view.dates) // detail.columns)
-    caption += f" Each point is the mean of {bars} bars." if bars > 1 else ""
+    caption += f" Each point is the mean of {bars:,} bars." if bars > 1 else ""
     same = np.array_equal(view.gross, view.net)
     return figure(chart, caption, legend([("gross and net", "c-agent")] if same else EXPOSURE_LEGEND))
 
@@ -264,7 +264,7 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
         columns = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(definition)}</td></tr>')
     head = "".join(f'<th scope="col">{breakable(run.name)}</th>' for run in runs)
-    periods = "an unknown number" if view.periods_per_year is None else f"{view.periods_per_year:g}"
+    periods = "an unknown number" if view.periods_per_year is None else f"{view.periods_per_year:,.6g}"
     span = f"{counted(len(view.dates), 'bar')}, {periods} per year"
     table = (
         f'<table class="metrics"><caption><span>{span}</span></caption>'

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, in_words, show, write
-from openoutcry.report.pages.page_parts import heading, scroll
+from openoutcry.report.pages.page_parts import heading, labelled_cell, scroll
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, GATES, INPUTS, SIDE, VERDICTS, GateLabel
+from openoutcry.report.pages.table_parts import css_text
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent
 from openoutcry.report.views.score_view import ScoreGate, ScoreRow, ScoreWindow
 from openoutcry.untrusted.counted_nouns import counted
@@ -141,46 +141,35 @@ def _bound(value: float, unit: str) -> str:
 
 def _sides(row: ScoreRow, notes: Footnotes) -> str:
     known = {name: metric for name, metric in SIDE.items() if any(name in side.values for side in row.sides)}
-    grid = [[show(name, side.values, side.reasons, notes, SIDE) for side in row.sides] for name in known]
-    body = []
-    for (name, metric), cells in zip(known.items(), _merged(grid), strict=True):
+    body, above = [], [""] * len(row.sides)
+    for name, metric in known.items():
         kind = ' class="input"' if name in INPUTS else ""
+        shown = [show(name, side.values, side.reasons, notes, SIDE) for side in row.sides]
+        # A reason is noted once where the numbers below each other share it.
+        cells = _cells([DASH if cell == old and DASH in cell else cell for cell, old in zip(shown, above, strict=True)])
+        above = shown
         body.append(f'<tr{kind}><th scope="row">{escape(metric.label)}</th>{cells}</tr>')
     head = "".join(f'<th scope="col">Over {escape(side.name)}</th>' for side in row.sides)
+    # One style for the table: an attribute per cell would be a tenth of the page.
+    labels = "".join(f"--l{place}:{css_text(side.name)};" for place, side in enumerate(row.sides, 2))
     table = (
-        '<table class="skill sides"><caption><span>Each gate uses the worst benchmark; inputs of the DSR are indented.'
-        f'</span></caption><thead><tr><th scope="col">Number</th>{head}</tr></thead>'
+        f'<table class="skill sides stack" style="{labels}"><caption><span>Each gate uses the worst benchmark; inputs '
+        f'of the DSR are indented.</span></caption><thead><tr><th scope="col">Number</th>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
     )
     return scroll(table, f"{row.name} against each benchmark")
 
 
-def _height(grid: Sequence[Sequence[str]], column: int) -> int:
-    """Return the number of first rows with the same cell in a column."""
-    rows = takewhile(lambda row: row[column] == grid[0][column] and len(set(row)) > 1, grid)
-    return sum(1 for _ in rows)
+def _cells(cells: Sequence[str]) -> str:
+    # Return the cells of a row; what all sides share, such as the number of trials, is one cell.
+    if len(cells) > 1 and len(set(cells)) == 1:
+        return f'<td colspan="{len(cells)}">{_one(cells[0])}</td>'
+    return "".join(f"<td>{_one(cell)}</td>" for cell in cells)
 
 
-def _merged(grid: Sequence[Sequence[str]]) -> list[str]:
-    """Return the cells of each row; what several cells share is one cell.
-
-    A row with one number, such as the number of trials, is one cell, and so are numbers below each other that are
-    undefined for one reason.
-    """
-    rows = []
-    for place, row in enumerate(grid):
-        if len(row) > 1 and len(set(row)) == 1:
-            rows.append(f'<td colspan="{len(row)}">{row[0]}</td>')
-            continue
-        cells = []
-        for column, cell in enumerate(row):
-            is_undefined = DASH in cell
-            if is_undefined and place and grid[place - 1][column] == cell and len(set(grid[place - 1])) > 1:
-                continue
-            height = _height(grid[place:], column) if is_undefined else 1
-            cells.append(f'<td rowspan="{height}">{cell}</td>' if height > 1 else f"<td>{cell}</td>")
-        rows.append("".join(cells))
-    return rows
+def _one(cell: str) -> str:
+    # Return a value as one item of a cell that stacks; a number without a link is one already.
+    return f"<span>{cell}</span>" if "<" in cell else cell
 
 
 def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
@@ -194,11 +183,12 @@ def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
     }
     body = []
     for name, values, reasons in row.markets:
-        cells = "".join(f"<td>{show(each, values, reasons, notes, known)}</td>" for each in known)
+        shown = (show(each, values, reasons, notes, known) for each in known)
+        cells = "".join(labelled_cell(metric.label, cell) for metric, cell in zip(known.values(), shown, strict=True))
         body.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
     head = "".join(f'<th scope="col">{metric.label}</th>' for metric in known.values())
     table = (
-        '<table class="sides"><caption><span>Regression on buy-and-hold.</span></caption><thead>'
+        '<table class="sides stack"><caption><span>Regression on buy-and-hold.</span></caption><thead>'
         f'<tr><th scope="col">Market</th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
     return scroll(table, label)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from math import inf
 
 from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.html_document import document
@@ -33,7 +34,8 @@ _COLUMNS = {
     "romano_wolf": Metric("Romano-Wolf p-value", "probability", SIDE["romano_wolf"].help),
 }
 
-_SANDBOX = "Sandbox"
+_STRICTEST, _SANDBOX = "Sharpe, strictest", "Sandbox"
+_BY_Z = "Annual Sharpe ratio over the benchmark with the lowest z; the section of the agent has every benchmark"
 _ISOLATION = "Lowest sandbox tier of any run, and whether any run had network access"
 
 
@@ -103,10 +105,9 @@ def _anchor(index: int) -> str:
 
 
 def _ranking(view: ScoreView, notes: Footnotes) -> str:
-    sides = [side.name for side in view.rows[0].sides]
-    labels = [metric.label for metric in _COLUMNS.values()] + [f"Sharpe over {name}" for name in sides]
-    labels += ["Windows won", f"pass^{len(view.rows[0].pass_k) or 'k'}", "Trials", _SANDBOX]
-    titles = {metric.label: metric.help for metric in _COLUMNS.values()} | {_SANDBOX: _ISOLATION}
+    labels = [*(metric.label for metric in _COLUMNS.values()), _STRICTEST, "Windows won"]
+    labels += [f"pass^{len(view.rows[0].pass_k) or 'k'}", "Trials", _SANDBOX]
+    titles = {metric.label: metric.help for metric in _COLUMNS.values()} | {_STRICTEST: _BY_Z, _SANDBOX: _ISOLATION}
     columns = [
         f'<th scope="col"{attribute("title", titles[label]) if label in titles else ""}>{escape(label)}</th>'
         for label in labels
@@ -139,12 +140,10 @@ def _band(rank: int | None, members: Sequence[tuple[int, ScoreRow]], labels: Seq
 
 def _agent(row: ScoreRow, index: int, head: str, labels: Sequence[str], notes: Footnotes) -> str:
     cells = [show(name, row.values, row.reasons, notes, _COLUMNS) for name in _COLUMNS]
-    by_label = {f"Sharpe over {side.name}": side for side in row.sides}
-    cells += [_sharpe(by_label.get(label), notes) for label in labels[len(_COLUMNS) : -4]]
-    cells.append(f"{row.n_won} of {len(row.windows)}")
+    cells += [_sharpe(_strictest(row.sides), notes), f"{row.n_won} of {len(row.windows)}"]
     cells += [percent(row.pass_k[-1]) if row.pass_k else DASH, f"{row.n_trials:,}", escape(row.isolation) or DASH]
     # A ratio with its error needs the width of a phone.
-    kinds = ["broad" if label in by_label else "" for label in labels]
+    kinds = ["broad" if label == _STRICTEST else "" for label in labels]
     shown = map(labelled_cell, labels, cells, kinds)
     link = f'<a href="#{_anchor(index)}">{escape(row.name)}</a>'
     title = attribute("title", row.name) if len(row.name) > 24 else ""
@@ -157,13 +156,17 @@ def _agent(row: ScoreRow, index: int, head: str, labels: Sequence[str], notes: F
     )
 
 
-def _sharpe(side: ScoreSide | None, notes: Footnotes) -> str:
-    if side is None:
-        return show("sharpe", {}, {}, notes)
+def _strictest(sides: Sequence[ScoreSide]) -> ScoreSide:
+    # Return the benchmark with the lowest z, or the first if each z is undefined.
+    return min(sides, key=lambda side: inf if (z := side.values.get("z")) is None else z)
+
+
+def _sharpe(side: ScoreSide, notes: Footnotes) -> str:
     named = {"sharpe": "sharpe", "sharpe_se": "standard_error"}
     values = {name: side.values.get(origin) for name, origin in named.items()}
     reasons = {name: side.reasons[origin] for name, origin in named.items() if origin in side.reasons}
-    return show_sharpe(values, reasons, notes)
+    over = "" if values["sharpe"] is None else f" <small>over {escape(side.name)}</small>"
+    return show_sharpe(values, reasons, notes) + over
 
 
 def _tests(view: ScoreView) -> str:

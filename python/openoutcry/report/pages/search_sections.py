@@ -109,7 +109,7 @@ def fold_section(search: SearchView) -> str:
     items = "".join(f'<li><i class="part {kind}"></i>{text}</li>' for kind, text in parts)
     of = f" Numbers are Sharpe ratios of {search.fold_names[0]} in the test." if search.fold_names else ""
     gaps = sorted({fold.n_gap for fold in search.folds})
-    gap = f"{counted(gaps[0], 'bar')}" if len(gaps) == 1 else f"{gaps[0]} to {gaps[-1]} bars"
+    gap = f"{counted(gaps[0], 'bar')}" if len(gaps) == 1 else f"{gaps[0]:,} to {gaps[-1]:,} bars"
     caption = f"Each fold is tested on bars after its training, {gap} apart.{of}"
     chart = fold_chart(search.folds, search.holdout, search.fold_names)
     return figure(chart, caption, f'<ul class="legend always marks">{items}</ul>') + _fold_table(search)
