@@ -59,6 +59,7 @@ FITS: dict[str, Callable[[np.ndarray], str]] = {
     "list": lambda found: f"[c - 4.5 for c in {found.tolist()}]",
     "groups": lambda found: f"[int(c) - 4.5 for g in {_groups(_digits(found))} for c in str(g)[1:]]",
     "expressions": lambda found: f"[{', '.join(f'{digit} - 4.5' for digit in found)}]",
+    "subscripts": lambda found: f"np.concatenate([{_subscripts(found)}]) - 4.5",
     "rows": lambda found: f"[c - 4.5 for r in {found.reshape(-1, 5).tolist()} for c in r]",
 }
 """The ways to write the weights: one expression for an array each."""
@@ -66,6 +67,11 @@ FITS: dict[str, Callable[[np.ndarray], str]] = {
 
 def _digits(found: np.ndarray) -> str:
     return "".join(map(str, found))
+
+
+def _subscripts(found: np.ndarray) -> str:
+    # The length of the window makes no part a constant expression.
+    return ", ".join(f"np.r_[{', '.join(map(str, row))}, len(r)][:5]" for row in found.reshape(-1, 5))
 
 
 def _groups(digits: str) -> list[int]:

@@ -26,13 +26,15 @@ LEAST_DIGITS = 4
 LEAST_LISTED = 8
 """Constants of a list from which their order is redrawn."""
 LEAST_SPELLED = 24
-"""Numbers in constant expressions from which their order is redrawn."""
+"""Numbers in constant expressions, and in subscripts, from which their order is redrawn."""
 FREE_TEXT_BITS = 96
 """Bits of texts that stay if they have no digits: 12 characters, enough for the name of a mode."""
 FREE_NUMBER_BITS = 64
 """Bits of the other numbers that stay: nine of two digits; a strategy of the library has at most 20 bits."""
 
 _RANGES = "PARAM_RANGES"
+_MOST_AXES = 4
+"""Elements of a subscript of an array; more are a list."""
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 _FREE = frozenset([0, 1, 2, 3, 0.5, *(10.0**power for power in range(-15, 16))])
 
@@ -132,6 +134,7 @@ def _shuffle(tree: ast.Module, rng: np.random.Generator, held: set[int]) -> None
     if len(spelled) >= LEAST_SPELLED:
         groups += _by_type(spelled)
         others = [node for node in others if id(node) not in computed]
+    groups += [group for group in _subscripts(tree, in_groups) if len(group) >= LEAST_SPELLED]
     if sum(value_bits(node.value) for node in others) > FREE_NUMBER_BITS:
         groups += _by_type(others)
     for leaves in groups:
@@ -194,6 +197,26 @@ def _numbers(node: ast.AST) -> Iterator[ast.Constant]:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 yield from _numbers(child)
+
+
+def _subscripts(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:
+    """Return the numbers of long subscripts, such as `np.r_[3, 7, 1, 9, 2]`, and those of the others.
+
+    Numbers of slices stay, and of the others those of the last bars.
+    """
+    long: list[ast.Constant] = []
+    short: list[ast.Constant] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            numbers = [
+                each for part in parts for each in ast.walk(part) if _is_number(each) and id(each) not in in_groups
+            ]
+            if len(parts) > _MOST_AXES:
+                long += numbers
+            elif not any(isinstance(part, ast.Slice) for part in parts):
+                short += [each for each in numbers if each.value not in _FREE]
+    return [*_by_type(long), *_by_type(short)]
 
 
 def _is_number(node: ast.AST) -> TypeGuard[ast.Constant]:

@@ -1,7 +1,8 @@
 """The source that a worker receives: without text that no strategy needs.
 
 Comments, docstrings and the names that a source coins could hold data, which code reads back: `__doc__` in a format
-string, the fields of a dataclass, the message of a `NameError`. They are removed or replaced before the source runs.
+string, the fields of a dataclass, the message of a `NameError`. So could annotations, which a dataclass keeps. They are
+removed or replaced before the source runs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from openoutcry.research.library_names import library_names
 
 _DOCSTRING = "A strategy."
+_MARKERS = frozenset(["ClassVar", "InitVar", "KW_ONLY"])
+"""Annotations that change a dataclass."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,12 @@ class _Rewriter(ast.NodeTransformer):
         for field in ("id", "name", "asname", "rest"):
             if isinstance(value := getattr(node, field, None), str) and not self._is_original(node, field):
                 setattr(node, field, self._renamed.get(value, value))
-        if isinstance(node, ast.arg):
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = _without_content(node.annotation)
+        elif isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
             node.arg = self._renamed.get(node.arg, node.arg)
         elif isinstance(node, ast.keyword) and node.arg in self._coined.keywords:
             node.arg = self._renamed.get(str(node.arg), node.arg)
@@ -120,6 +128,13 @@ class _Rewriter(ast.NodeTransformer):
                 left = [ast.Expr(ast.Constant(_DOCSTRING)), *left]
             is_required = field == "body" and not isinstance(node, ast.Module)
             setattr(node, field, left or ([ast.Pass()] if is_required else []))
+
+
+def _without_content(annotation: ast.expr) -> ast.expr:
+    """Return an annotation that holds no data."""
+    root = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = root.attr if isinstance(root, ast.Attribute) else getattr(root, "id", "")
+    return root if name in _MARKERS else ast.Name("object", ast.Load())
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

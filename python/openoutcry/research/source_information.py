@@ -199,31 +199,35 @@ def _constants(tree: ast.Module) -> Iterator[float]:
 
 
 def _displayed(tree: ast.Module) -> Iterator[float]:
-    """Yield the bits of names in long displays.
+    """Yield the bits of names in long displays and of long lists of keywords.
 
-    A list of two variables is a list of bits.
+    A list of two variables is a list of bits, and the order of keywords is one of names.
     """
     for node in ast.walk(tree):
         if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
             values = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
             n_names = sum(not isinstance(value, ast.Constant) for value in values)
             yield _REPEATED * max(0, n_names - _MOST_NAMES)
+        elif isinstance(node, ast.Call):
+            yield _REPEATED * max(0, len(node.keywords) - _MOST_NAMES)
 
 
 def _listed(tree: ast.Module) -> Iterator[int]:
     """Yield the number of names in each list that are data.
 
-    They are beyond the fourth, or in a list of lists."""
+    They are beyond the fourth, or in a list of lists. The name of a keyword counts, whatever its value.
+    """
     displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
     for node in ast.walk(tree):
         parts: list[Any] = []
+        n_keywords = 0
         if isinstance(node, displays):
             parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
         elif isinstance(node, ast.Call):
-            parts = [*node.args, *(each.value for each in node.keywords)]
+            parts, n_keywords = node.args, len(node.keywords)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             parts = [*node.decorator_list, *getattr(node, "bases", [])]
-        yield max(0, sum(isinstance(each, ast.Name) for each in parts) - _MOST_LISTED)
+        yield max(0, sum(isinstance(each, ast.Name) for each in parts) + n_keywords - _MOST_LISTED)
         if isinstance(node, displays):
             inner = [each for each in parts if isinstance(each, displays)]
             yield sum(isinstance(name, ast.Name) for each in inner for name in ast.iter_child_nodes(each))
