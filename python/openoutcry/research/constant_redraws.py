@@ -200,9 +200,9 @@ def _numbers(node: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _subscripts(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:
-    """Return the numbers of long subscripts, such as `np.r_[3, 7, 1, 9, 2]`, and those of the others.
+    """Return the numbers of long subscripts, and those of the others.
 
-    Numbers of slices stay, and of the others those of the last bars.
+    A long one is `np.r_[3, 7, 1, 9, 2]`. Numbers of slices stay, and of the others those of the last bars.
     """
     long: list[ast.Constant] = []
     short: list[ast.Constant] = []
