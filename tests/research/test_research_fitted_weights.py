@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 import numpy as np
@@ -14,13 +15,14 @@ from research_markets import noise, trending
 from strategy_sources import GOOD, deciding
 
 from openoutcry.backtest.strategies import Strategy
-from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
+from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.cautions import of_constants
 from openoutcry.research.constant_probe import N_REDRAWS, constant_probe
 from openoutcry.research.constant_redraws import Redrawn, redrawn
+from openoutcry.research.runnable_source import runnable_of
 from openoutcry.research.session_config import Split
 from openoutcry.research.source_checks import check_source
-from openoutcry.research.source_information import Information, storable_sharpe
+from openoutcry.research.source_information import Information, information_of, storable_sharpe
 from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup, validate, validation_setup
 
 pytestmark = pytest.mark.once
@@ -51,13 +53,30 @@ def test_fitted_weights_are_within_the_budgets_and_earn_nothing_when_redrawn(kin
     assert remark == f"mean of {N_REDRAWS} redraws"
 
 
-def test_the_order_of_keywords_is_within_the_budget_of_constants() -> None:
+@pytest.mark.parametrize("size", [4, 90])
+def test_the_order_of_keywords_counts_more_than_it_holds(size: int) -> None:
     """A permutation of 90 coined names holds 459 bits, which fitted weights passed `strict` with."""
     names = [f"k{place}" for place in np.random.default_rng(0).permutation(90)]
     above = f"def hold({', '.join(f'k{place}' for place in range(90))}):\n    return k0"
-    body = f"n = closes[-1, 0]\no = [int(e[1:]) for e in dict({', '.join(f'{name}=-n' for name in names)})]\n"
-    with pytest.raises(OpenOutcryError, match="literals of a source must hold at most"):
-        check_source(deciding(f"{body}return closes[-1] * 0.0 + o[0]", above=above))
+    calls = [f"*dict({', '.join(f'{name}=-n' for name in names[at : at + size])})" for at in range(0, 90, size)]
+    body = f"n = closes[-1, 0]\no = [int(e[1:]) for e in ({', '.join(calls)},)]\n"
+    found = information_of(ast.parse(deciding(f"{body}return closes[-1] * 0.0 + o[0]", above=above)), {})
+    assert found.literal_bits + (found.constant_bits or 0) > 900
+
+
+@pytest.mark.parametrize("part", ["7, 4, 9, 0:len(r) * 0", "3, 0, 2, len(r)", "3, 7, 1, 9, 2, len(r)"])
+def test_numbers_of_subscripts_that_are_lists_are_redrawn(part: str) -> None:
+    turned = [", ".join([*part.split(", ")[k % 3 :: -1], *part.split(", ")[k % 3 + 1 :]]) for k in range(30)]
+    source = deciding(f"r = closes\nreturn sum(np.concatenate([{', '.join(f'np.r_[{each}]' for each in turned)}]))")
+    assert redrawn(source, {}, {}, np.random.default_rng(0)).source != source
+
+
+def test_annotations_do_not_run() -> None:
+    source = "from dataclasses import dataclass\n@dataclass\nclass Kept:\n    f0: -~+np\n    f1: ClassVar[+np] = 1\n"
+    text = runnable_of(ast.parse(f"{source}def hold(k: +np) -> -np:\n    return k\n")).text
+    assert "object" in text
+    assert "ClassVar = 1" in text
+    assert "np" not in text
 
 
 @pytest.mark.parametrize("name", HONEST)

@@ -35,6 +35,8 @@ FREE_NUMBER_BITS = 64
 _RANGES = "PARAM_RANGES"
 _MOST_AXES = 4
 """Elements of a subscript of an array; more are a list."""
+_LISTS = frozenset(["r_", "c_", "s_", "index_exp"])
+"""Attributes of NumPy whose subscripts are lists."""
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 _FREE = frozenset([0, 1, 2, 3, 0.5, *(10.0**power for power in range(-15, 16))])
 
@@ -200,23 +202,24 @@ def _numbers(node: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _subscripts(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:
-    """Return the numbers of long subscripts, and those of the others.
+    """Return the numbers of subscripts that are lists, and those of the others.
 
-    A long one is `np.r_[3, 7, 1, 9, 2]`. Numbers of slices stay, and of the others those of the last bars.
+    Such as `np.r_[3, 7, 1, 9, 2]`. Bounds of slices stay, and of the others the numbers of the last bars.
     """
-    long: list[ast.Constant] = []
-    short: list[ast.Constant] = []
+    listed: list[ast.Constant] = []
+    others: list[ast.Constant] = []
+    has_lists = any(isinstance(node, ast.Attribute) and node.attr in _LISTS for node in ast.walk(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript):
+            is_tuple = isinstance(node.slice, ast.Tuple)
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            numbers = [
-                each for part in parts for each in ast.walk(part) if _is_number(each) and id(each) not in in_groups
-            ]
-            if len(parts) > _MOST_AXES:
-                long += numbers
-            elif not any(isinstance(part, ast.Slice) for part in parts):
-                short += [each for each in numbers if each.value not in _FREE]
-    return [*_by_type(long), *_by_type(short)]
+            inside = [each for part in parts if not isinstance(part, ast.Slice) for each in ast.walk(part)]
+            numbers = [each for each in inside if _is_number(each) and id(each) not in in_groups]
+            if len(parts) > _MOST_AXES or (has_lists and is_tuple):
+                listed += numbers
+            else:
+                others += [each for each in numbers if each.value not in _FREE]
+    return [*_by_type(listed), *_by_type(others)]
 
 
 def _is_number(node: ast.AST) -> TypeGuard[ast.Constant]:

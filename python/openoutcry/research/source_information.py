@@ -43,6 +43,8 @@ _MOST_NAMES = 8
 """Names in a list, tuple, set or dict that are free; the choice of further ones is data."""
 _MOST_LISTED = 4
 """Names in a display, in the arguments of a call and in decorators that are free in `constant_bits`."""
+_MOST_KEYWORDS = 12
+"""Keywords of all calls that are free; the order and the choice of further ones are data."""
 _NEW_TOKEN = 8.0
 _SCHEMA = {"type", "min", "max", "step", "choices", "default", "int", "float", "categorical"}
 
@@ -208,29 +210,34 @@ def _displayed(tree: ast.Module) -> Iterator[float]:
             values = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
             n_names = sum(not isinstance(value, ast.Constant) for value in values)
             yield _REPEATED * max(0, n_names - _MOST_NAMES)
-        elif isinstance(node, ast.Call):
-            yield _REPEATED * max(0, len(node.keywords) - _MOST_NAMES)
+    yield _REPEATED * _excess_keywords(tree)
 
 
 def _listed(tree: ast.Module) -> Iterator[int]:
     """Yield the number of names in each list that are data.
 
-    They are beyond the fourth, or in a list of lists. The name of a keyword counts, whatever its value.
+    They are beyond the fourth, or in a list of lists. Keywords of calls count together.
     """
+    yield _excess_keywords(tree)
     displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
     for node in ast.walk(tree):
         parts: list[Any] = []
-        n_keywords = 0
         if isinstance(node, displays):
             parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
         elif isinstance(node, ast.Call):
-            parts, n_keywords = node.args, len(node.keywords)
+            parts = [*node.args, *(each.value for each in node.keywords)]
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             parts = [*node.decorator_list, *getattr(node, "bases", [])]
-        yield max(0, sum(isinstance(each, ast.Name) for each in parts) + n_keywords - _MOST_LISTED)
+        yield max(0, sum(isinstance(each, ast.Name) for each in parts) - _MOST_LISTED)
         if isinstance(node, displays):
             inner = [each for each in parts if isinstance(each, displays)]
             yield sum(isinstance(name, ast.Name) for each in inner for name in ast.iter_child_nodes(each))
+
+
+def _excess_keywords(tree: ast.Module) -> int:
+    """Return the keywords of calls that are data, whatever their values."""
+    n_keywords = sum(len(node.keywords) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return max(0, n_keywords - _MOST_KEYWORDS)
 
 
 def _texts(tree: ast.Module, params: Collection[str]) -> float:
