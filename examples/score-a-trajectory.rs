@@ -49,7 +49,7 @@ fn record(data: &Dataset) -> Result<String, Box<dyn Error>> {
 fn verify(data: &Dataset, text: &str) -> Result<(), Box<dyn Error>> {
     let trajectory = AgentTrajectory::from_json(text)?;
     let submission = replay_submission(data, &trajectory, COSTS)?;
-    let config = ScoreConfig { edition: Edition::Second, ..ScoreConfig::default() };
+    let config = ScoreConfig { edition: Edition::Third, ..ScoreConfig::default() };
     let score = score_agent(&submission, &config)?;
     println!("record {}", trajectory.digest.ok_or("a finished record is required")?);
     println!("{} {}", score.agent_id, score.verdict.slug());
