@@ -204,7 +204,7 @@ def _numbers(node: ast.AST) -> Iterator[ast.Constant]:
 def _subscripts(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:
     """Return the numbers of subscripts that are lists, and those of the others.
 
-    Such as `np.r_[3, 7, 1, 9, 2]`. Bounds of slices stay, and of the others the numbers of the last bars.
+    `np.r_[3, 7, 1, 9, 2]` is a list. Bounds of slices stay, and so do 0 to 3 in the others.
     """
     listed: list[ast.Constant] = []
     others: list[ast.Constant] = []

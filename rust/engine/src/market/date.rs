@@ -1,7 +1,7 @@
 use std::ops::RangeInclusive;
 
 /// Seconds of a day.
-const DAY: i64 = 86_400;
+pub(crate) const DAY: i64 = 86_400;
 
 /// The form of all dates of a market.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 
 use crate::error::DataError;
-use crate::market::date::{DateForm, DateText, instant};
-
-/// Seconds of a day.
-const DAY: i64 = 86_400;
+use crate::market::date::{DAY, DateForm, DateText, instant};
 
 /// The dates of the bars of a market, oldest first.
 ///

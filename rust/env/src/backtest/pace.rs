@@ -1,6 +1,4 @@
-/// Number of steps of a run on the fast path that is too short to pay.
-///
-/// Its begin costs more than it saves.
+/// Fewest steps with which a run on the fast path pays for its start.
 const SHORT: usize = 16;
 
 /// Chooses between runs on the fast path and single steps.
