@@ -53,6 +53,7 @@ __all__ = [
     "SheetStrings",
     "State",
     "Submission",
+    "TableRuns",
     "TradingEnv",
     "annual_share",
     "at_cost",
@@ -1049,6 +1050,24 @@ _RunRow: TypeAlias = tuple[
     tuple[str | None, bytes] | None,
     tuple[str, str | None, str | None, str | None],
 ]
+
+@final
+class TableRuns:
+    """Tables of target weights that are run together.
+
+    With a metric only its value is kept of each run.
+    """
+
+    def __new__(cls, dataset: Dataset, settings: Settings, metric: str | None = None) -> TableRuns: ...
+    def add(self, weights: _Table) -> None:
+        """Add a copy of target weights, shape `(n_bars, n_symbols)`."""
+
+    def __len__(self) -> int: ...
+    def finish(self) -> tuple[list[Any], Exception | None]:
+        """Run the tables added so far, each as `run_weights` does.
+
+        Return the runs, or the metric of each, before the first fault, and the fault.
+        """
 
 @final
 class RunReader:

@@ -18,7 +18,9 @@ def test_the_bench_has_its_rows_in_every_sandbox(
 ) -> None:
     for name, size in (("N_DECISIONS", 100), ("N_STARTS", 1), ("N_MARKETS", 2), ("N_DAYS", 60), ("JOBS", 2)):
         monkeypatch.setattr(bench, name, size)
-    command.bench(check=False, batch=False, scenarios=False, score=False, agents=True, reading=False, as_json=True)
+    command.bench(
+        check=False, batch=False, scenarios=False, score=False, agents=True, reading=False, intraday=False, as_json=True
+    )
     rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)}
     sandboxes = ["no sandbox", *(tier.name for tier in Tier if Tier.T2 <= tier <= this_host().tier)]
     for sandbox in sandboxes:

@@ -22,7 +22,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_bench_compares_with_pandas_and_polars(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")
-    command.bench(check=False, batch=False, scenarios=False, score=False, agents=False, reading=True, as_json=True)
+    command.bench(
+        check=False, batch=False, scenarios=False, score=False, agents=False, reading=True, intraday=False, as_json=True
+    )
     rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)}
     csv, parquet = rows["from_csv, 20 symbols x 50 days"], rows["from_parquet, 20 symbols x 50 days"]
     assert (csv["peer_is"], parquet["peer_is"]) == ("pandas.read_csv", "polars.read_parquet")

@@ -50,7 +50,9 @@ def test_every_scenario_has_a_row_and_a_goal(
     monkeypatch.setattr(bench, "ROUNDS", 1)
     monkeypatch.setattr(bench, "ROUND_SECONDS", 1e-9)
     monkeypatch.setattr(bench, "LEAK_BARS", 300)
-    command.bench(check=False, batch=False, scenarios=True, score=False, agents=False, reading=False, as_json=True)
+    command.bench(
+        check=False, batch=False, scenarios=True, score=False, agents=False, reading=False, intraday=False, as_json=True
+    )
     rows = json.loads(capsys.readouterr().out)
     assert [row["what"].split(",")[0] for row in rows] == [*(f"scenario {name}" for name in NAMES), "leakcheck"]
     assert all(row["value"] > 0.0 and {"here", "goal", "is_met"} <= row.keys() for row in rows)

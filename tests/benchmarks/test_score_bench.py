@@ -42,7 +42,9 @@ def test_the_goal_is_a_tenth_of_the_time_of_arch(
     pytest.importorskip("arch")
     for name, size in (("N_DAYS", 300), ("N_AGENTS", 5), ("N_DRAWS", 20), ("ROUNDS", 1)):
         monkeypatch.setattr(bench, name, size)
-    command.bench(check=False, batch=False, scenarios=False, score=True, agents=False, reading=False, as_json=True)
+    command.bench(
+        check=False, batch=False, scenarios=False, score=True, agents=False, reading=False, intraday=False, as_json=True
+    )
     (row,) = json.loads(capsys.readouterr().out)
     assert row["what"] == "DSR, bootstrap, SPA, Romano-Wolf, 5 x 300 days, 20 draws"
     assert row["bound"] == pytest.approx(row["value"] * row["ratio"] / bench.GOAL)

@@ -191,7 +191,7 @@ LAYERS = {
     "benchmarks": _layer(
         "benchmarks benchmarks.*",
         "native data scenarios records backtest gym harness sandbox scoring audits",
-        deferred="arch pandas polars pyarrow",
+        deferred="arch pandas polars pyarrow raptorbt vectorbt vectorbt_rust",
     ),
     "cli": _layer(
         "cli cli.* __main__",

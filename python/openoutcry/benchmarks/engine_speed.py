@@ -69,18 +69,22 @@ class Row:
     @property
     def here(self) -> str:
         """The measurement as text."""
-        return f"{self.value:,.0f}{self.unit}" if self.at_least else f"{self.value:.3g}{self.unit}"
+        return f"{_figure(self.value, self.at_least)}{self.unit}"
 
     @property
     def goal(self) -> str:
         """The goal as text."""
         if self.bound is None:
             return ""
-        return f">= {self.bound:,.0f}{self.unit}" if self.at_least else f"< {self.bound:.3g}{self.unit}"
+        return f"{'>=' if self.at_least else '<'} {_figure(self.bound, self.at_least)}{self.unit}"
 
     def to_dict(self) -> dict[str, object]:
         """Return fields, texts and whether the goal is met, as a JSON object."""
         return asdict(self) | {"here": self.here, "goal": self.goal, "is_met": self.is_met}
+
+
+def _figure(value: float, is_rate: bool) -> str:
+    return f"{value:,.0f}" if is_rate and value >= 1000 else f"{value:.3g}"
 
 
 def measure() -> list[Row]:

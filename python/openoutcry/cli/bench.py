@@ -33,6 +33,8 @@ EXAMPLES = """
 `openoutcry bench --agents`
 
 `openoutcry bench --data --check`
+
+`openoutcry bench --intraday`
 """
 
 
@@ -51,6 +53,9 @@ def bench(
     reading: bool = typer.Option(
         False, "--data", help="Measure reading files against pandas and polars; needs pandas, polars and pyarrow."
     ),
+    intraday: bool = typer.Option(
+        False, "--intraday", help="Measure minute bars, against raptorbt and vectorbt where installed; some minutes."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
 ) -> None:
     """Measure speed, memory, import time and package size on this machine.
@@ -63,9 +68,10 @@ def bench(
         "score": _measure_score,
         "agents": _measure_agents,
         "data": _measure_data,
+        "intraday": _measure_intraday,
     }
-    selected = {"batch": batch, "scenarios": scenarios, "score": score, "agents": agents, "data": reading}
-    chosen = [name for name, is_on in selected.items() if is_on]
+    selected = (batch, scenarios, score, agents, reading, intraday)
+    chosen = [name for name, is_on in zip(measures, selected, strict=True) if is_on]
     if len(chosen) > 1:
         options, received = (" and ".join(f"`--{name}`" for name in names) for names in (measures, chosen))
         raise refusal("argument_invalid", f"{options} exclude each other; received {received}")
@@ -121,6 +127,14 @@ def _measure_data() -> list[Any]:
     from openoutcry.benchmarks import reading_speed
 
     return reading_speed.measure()
+
+
+def _measure_intraday() -> list[Any]:
+    from openoutcry.benchmarks import intraday_speed
+
+    with Progress() as progress:
+        bar = progress.add_task("intraday", total=len(intraday_speed.GROUPS))
+        return intraday_speed.measure(lambda: progress.advance(bar))
 
 
 def check_goals(rows: list[Any]) -> None:

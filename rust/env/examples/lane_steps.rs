@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms};
-use openoutcry::{Backtest, CostModel, Dataset, EpisodeMarkets, EpisodeWindows, Limits, Reward, TradingEnv, Window};
+use openoutcry::{
+    Backtest, CostModel, Dataset, EpisodeMarkets, EpisodeWindows, Limits, OrderTable, Reward, TradingEnv, Window,
+};
 
 const WINDOW: Window = Window { start: 19, end: 400 };
 
@@ -87,11 +89,11 @@ fn run_tables(data: &Dataset, terms: Terms, n_lanes: usize, at_once: bool, n_ste
     let backtest = Backtest::new(data, window, 1, terms.costs).expect("a window");
     let backtest = backtest.with_limits(terms.limits).expect("limits");
     let weights = weights(data.n_symbols(), n_lanes);
-    let tables = weights.chunks(data.n_symbols()).map(|row| row.repeat(n_steps));
+    let tables = weights.chunks(data.n_symbols()).map(|row| OrderTable::new(row.repeat(n_steps), data.n_symbols()));
     let runs = if at_once {
         backtest.run_tables(tables.collect())
     } else {
-        tables.map(|table| backtest.run_orders(table)).collect()
+        tables.map(|table| backtest.run_table(table)).collect()
     };
     println!("{:?}", runs.last().map(|run| run.as_ref().expect("a run").nav.last()));
 }

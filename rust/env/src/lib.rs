@@ -33,6 +33,7 @@ mod replay;
 
 pub use agents::Agent;
 pub use agents::agent_answer::AgentAnswer;
+pub use backtest::order_table::OrderTable;
 pub use backtest::run::{Fill, Flows, Run};
 pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
 pub use environment::env_state::State;

@@ -47,7 +47,7 @@ fn an_answer_with_a_fault_is_a_hold_that_is_recorded_and_replays() {
     let buy = AgentAnswer::strict(BUY.to_owned());
     let (honest, _) = answered(&data, &[buy.clone(), hold.clone(), hold.clone(), hold.clone(), hold, buy]).unwrap();
     assert_eq!(run.nav, honest.nav);
-    assert!(run.orders[4..20].iter().all(|order| order.is_nan()));
+    assert!(run.orders.to_vec()[4..20].iter().all(|order| order.is_nan()));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use openoutcry::record::{AgentTrajectory, Digest, Fault, Place, RunTrajectory};
 use openoutcry::scenario::{Key, ScenarioSpec};
 use openoutcry::{
     AgentAnswer, Backtest, BacktestError, Cause, CostModel, Dataset, Decision, FillKey, Limits, MarketObservation,
-    Order, Run, Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
+    Order, OrderTable, Run, Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
 };
 use shared::forged;
 
@@ -39,7 +39,7 @@ fn captured(data: &Dataset) -> (Run, RunTrajectory) {
 fn same(left: &Run, right: &Run) -> bool {
     let bits = |values: &[f64]| values.iter().map(|value| (value + 0.0).to_bits()).collect::<Vec<_>>();
     bits(&left.nav) == bits(&right.nav)
-        && bits(&left.orders) == bits(&right.orders)
+        && bits(&left.orders.to_vec()) == bits(&right.orders.to_vec())
         && left.events == right.events
         && left.refusals == right.refusals
         && left.terminated_at == right.terminated_at
@@ -108,9 +108,9 @@ fn rows_of_weights_are_captured_as_decisions_that_replay_to_the_same_bits() {
     let data = market();
     let mut refused = 0;
     for seed in 0..40 {
-        let orders = rows(&data, seed);
+        let orders = OrderTable::new(rows(&data, seed), data.n_symbols());
         let (run, record) = backtest(&data).capture_orders(&orders).unwrap();
-        let plain = backtest(&data).run_orders(orders).unwrap();
+        let plain = backtest(&data).run_table(orders).unwrap();
         assert!(same(&run, &plain), "{seed}");
         refused += plain.events.iter().filter(|(_, event)| event.slug() == "refused").count();
         assert!(verified(&data, &record), "{seed}");
@@ -125,7 +125,7 @@ fn rows_of_weights_are_captured_as_decisions_that_replay_to_the_same_bits() {
     assert!(refused > 100, "{refused}");
     let mut infinite = rows(&data, 0);
     infinite[7] = f64::INFINITY;
-    let error = backtest(&data).capture_orders(&infinite).unwrap_err();
+    let error = backtest(&data).capture_orders(&OrderTable::new(infinite, data.n_symbols())).unwrap_err();
     assert_eq!(error.slug(), "weight_not_finite");
 }
 

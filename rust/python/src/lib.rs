@@ -38,6 +38,7 @@ mod sheets;
 mod skill;
 mod state;
 mod step_records;
+mod table_runs;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -75,6 +76,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<costs::CostModel>()?;
     module.add_class::<limits::Limits>()?;
     module.add_class::<run::Run>()?;
+    module.add_class::<table_runs::TableRuns>()?;
+    module.add_function(wrap_pyfunction!(table_runs::run_tables, module)?)?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<compression::Compressor>()?;
     module.add_class::<ledger::RunReader>()?;
@@ -115,7 +118,6 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::passive_returns, module)?)?;
-    module.add_function(wrap_pyfunction!(run::run_tables, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
     module.add_function(wrap_pyfunction!(scenario::check_scenario_spec, module)?)?;

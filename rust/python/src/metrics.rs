@@ -1,5 +1,5 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use openoutcry_score::{METRICS, Metrics, Track, Trading};
+use openoutcry_score::{METRICS, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -20,11 +20,13 @@ pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Boun
     Ok((values, reasons))
 }
 
-/// Returns one metric, or None if it is undefined.
-pub(crate) fn metric(track: Track<'_>, name: &str) -> PyResult<Option<f64>> {
-    let unknown = || format!("`metric` must be one of {}; received {name:?}", METRICS.join(", "));
-    let statistic = Metrics::of(track).get(name).ok_or_else(|| raise("argument_invalid", &unknown()))?;
-    Ok(statistic.ok())
+/// Refuses a metric that does not exist.
+pub(crate) fn check_metric(name: &str) -> PyResult<()> {
+    if METRICS.contains(&name) {
+        return Ok(());
+    }
+    let message = format!("`metric` must be one of {}; received {name:?}", METRICS.join(", "));
+    Err(raise("argument_invalid", &message))
 }
 
 /// Return every metric by name, and the reason of each that is undefined and None.

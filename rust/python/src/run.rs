@@ -1,7 +1,9 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use openoutcry::record::Digest;
-use openoutcry::{Backtest, Decision, FillKey, Flows, Run as CoreRun, StepCosts, Totals, Window};
-use openoutcry_score::{TRADING_METRICS, Track, Trading};
+use openoutcry::{
+    Backtest, Decision, FillKey, Flows, OrderTable, Run as CoreRun, StepCosts, StepError, Totals, Window,
+};
+use openoutcry_score::{Metrics, TRADING_METRICS, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -12,6 +14,7 @@ use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_py};
 use crate::events::{event_dict, refusal_dict};
+use crate::huge_pages::reserve_in_huge_pages;
 use crate::limits::Limits;
 use crate::record::Record;
 
@@ -46,11 +49,11 @@ pub(crate) struct Names<'py> {
 }
 
 impl Settings {
-    fn window(self) -> Window {
+    pub(crate) fn window(self) -> Window {
         Window { start: self.window.0, end: self.window.1 }
     }
 
-    fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
+    pub(crate) fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
         let mut backtest = Backtest::new(&dataset.0, self.window(), self.seed, self.costs.0).map_err(to_py)?;
         if let Some(key) = self.fill_key {
             backtest = backtest.sealed(FillKey::from_bytes(key));
@@ -156,7 +159,7 @@ pub(crate) fn run_weights(
 ) -> PyResult<Run> {
     let backtest = settings.backtest(dataset)?;
     let orders = orders_of(dataset, &weights, settings.window())?;
-    let core = py.detach(|| backtest.run_orders(orders)).map_err(to_py)?;
+    let core = py.detach(|| backtest.run_table(orders)).map_err(to_py)?;
     Ok(Run { dataset: dataset.clone(), core, settings })
 }
 
@@ -176,45 +179,22 @@ pub(crate) fn passive_returns<'py>(
     Ok(passive.into_iter().map(|returns| PyArray1::from_vec(py, returns)).collect())
 }
 
-/// Run tables of target weights, each as `run_weights` does.
-///
-/// Return the runs before the first fault, and the fault.
-#[pyfunction]
-pub(crate) fn run_tables(
-    py: Python<'_>,
-    dataset: &Dataset,
-    tables: Vec<PyReadonlyArray2<'_, f64>>,
-    settings: Settings,
-) -> PyResult<(Vec<Run>, Option<PyErr>)> {
-    let backtest = settings.backtest(dataset)?;
-    let mut fault = None;
-    let mut orders = Vec::with_capacity(tables.len());
-    for weights in &tables {
-        match orders_of(dataset, weights, settings.window()) {
-            Ok(taken) => orders.push(taken),
-            Err(error) => {
-                fault = Some(error);
-                break;
-            }
-        }
-    }
-    let mut runs = Vec::with_capacity(orders.len());
-    for made in py.detach(|| backtest.run_tables(orders)) {
-        match made {
-            Ok(core) => runs.push(Run { dataset: dataset.clone(), core, settings }),
-            Err(error) => {
-                fault = Some(to_py(error));
-                break;
-            }
-        }
-    }
-    Ok((runs, fault))
+/// Returns a copy of the decision rows of a window.
+fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Window) -> PyResult<OrderTable> {
+    let mut memory = Vec::new();
+    reserve_in_huge_pages(&mut memory, window.n_decisions() * dataset.0.n_symbols());
+    orders_in(memory, dataset, weights, window)
 }
 
-/// Returns a copy of the decision rows of a window.
+/// Returns a copy of the decision rows of a window, in the memory of another.
 ///
 /// Copied while the GIL is held: Python code may write to the array after we detach.
-fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Window) -> PyResult<Vec<f64>> {
+pub(crate) fn orders_in(
+    memory: Vec<f64>,
+    dataset: &Dataset,
+    weights: &PyReadonlyArray2<'_, f64>,
+    window: Window,
+) -> PyResult<OrderTable> {
     let (n_bars, n_symbols) = (dataset.0.n_bars(), dataset.0.n_symbols());
     let found = weights.shape();
     if found != [n_bars, n_symbols] {
@@ -227,8 +207,10 @@ fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Win
     let rows = window.start * n_symbols..(window.end - 1) * n_symbols;
     // Not `as_slice` of rust-numpy, which also accepts an array in column-major order.
     Ok(match weights.as_array().as_slice() {
-        Some(values) => values[rows].to_vec(),
-        None => weights.as_array().iter().copied().skip(rows.start).take(rows.len()).collect(),
+        Some(values) => OrderTable::copy_in(memory, &values[rows], n_symbols),
+        None => {
+            OrderTable::new(weights.as_array().iter().copied().skip(rows.start).take(rows.len()).collect(), n_symbols)
+        }
     })
 }
 
@@ -275,7 +257,7 @@ impl Run {
     /// Target weights as decided, shape `(n_bars - 1, n_symbols)`; NaN is a hold.
     #[getter]
     fn decisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        arrays::matrix(py, self.core.orders.clone(), self.settings.window().n_decisions())
+        arrays::matrix(py, self.core.orders.to_vec(), self.settings.window().n_decisions())
     }
 
     /// The decision with which the account was terminated, if it was.
@@ -331,19 +313,35 @@ impl Run {
 
     /// Return every metric by name, and the reason of each that is undefined and None.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-        let (returns, trading) = (self.core.returns(), self.trading(py)?);
-        crate::metrics::metrics(py, &self.track(&returns, trading))
+        let (returns, trading) = py.detach(|| (self.core.returns(), self.trading()));
+        crate::metrics::metrics(py, &self.track(&returns, trading.map_err(to_py)?))
     }
 
     /// Return one metric, or None if it is undefined; only what it needs is computed.
     fn metric(&self, py: Python<'_>, name: Text) -> PyResult<Option<f64>> {
-        let returns = self.core.returns();
-        let trading = if TRADING_METRICS.contains(&&*name) { self.trading(py)? } else { Trading::UNKNOWN };
-        crate::metrics::metric(self.track(&returns, trading), &name)
+        crate::metrics::check_metric(&name)?;
+        py.detach(|| self.statistic(&name, &mut Vec::new())).map_err(to_py)
     }
 }
 
 impl Run {
+    pub(crate) fn new(dataset: &Dataset, settings: Settings, core: CoreRun) -> Self {
+        Self { dataset: dataset.clone(), core, settings }
+    }
+
+    pub(crate) fn into_core(self) -> CoreRun {
+        self.core
+    }
+
+    /// Returns a metric that exists, or `None` if it is undefined.
+    ///
+    /// `returns` is memory for the returns.
+    pub(crate) fn statistic(&self, name: &str, returns: &mut Vec<f64>) -> Result<Option<f64>, StepError> {
+        let trading = if TRADING_METRICS.contains(&name) { self.trading()? } else { Trading::UNKNOWN };
+        self.core.write_returns(returns);
+        Ok(Metrics::of(self.track(returns, trading)).get(name).and_then(Result::ok))
+    }
+
     /// Risk-free return of each bar after the first.
     fn risk_free(&self) -> Option<&[f64]> {
         let Window { start, end } = self.settings.window();
@@ -355,12 +353,12 @@ impl Run {
         Track { returns, risk_free: self.risk_free(), trading, periods_per_year }
     }
 
-    fn trading(&self, py: Python<'_>) -> PyResult<Trading> {
+    fn trading(&self) -> Result<Trading, StepError> {
         let n_decisions = self.settings.window().n_decisions();
         if n_decisions == 0 {
             return Ok(Trading::UNKNOWN);
         }
-        let Totals { turnover, cost, gross, net } = py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
+        let Totals { turnover, cost, gross, net } = self.core.totals(&self.dataset.0)?;
         let mean = |total: f64| Ok(total / n_decisions as f64);
         Ok(Trading { turnover: mean(turnover), cost: mean(cost), gross: mean(gross), net: mean(net) })
     }

@@ -6,43 +6,27 @@
 use pulp::{Scalar, Simd, WithSimd};
 
 use crate::account::block_terms::BlockTerms;
-use crate::account::book::Book;
 use crate::account::rules::Rules;
 use crate::account::totals::Totals;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_block::AccountBlock;
 use crate::fast_path::account_vector::{LaneCharges, costs, total};
 use crate::fast_path::bar_rows::Rows;
+use crate::fast_path::block_run::BlockRun;
 use crate::fast_path::features::Features;
 use crate::fast_path::few_symbols::{After, LanePart, Quotes, step};
+use crate::fast_path::held_bars;
 use crate::fast_path::market_tape::{QUAD, quad_of};
 use crate::fast_path::order_vector::OrderTerms;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block, LANES, each};
 use crate::vector::simd::Vector;
 
-/// One account with its orders, and the output of its NAV.
-#[derive(Debug)]
-pub struct BlockRun<'a> {
-    /// The account.
-    pub book: &'a mut Book,
-    /// One weight per symbol, decision after decision; NaN is a hold.
-    pub orders: &'a [f64],
-    /// Receives the NAV after each step.
-    pub nav: &'a mut Vec<f64>,
-    /// Sums over the steps; for one account only.
-    pub totals: Option<&'a mut Totals>,
-}
-
 /// Runs the decisions of one or eight accounts and returns how many were run.
 ///
 /// It stops before the first decision that the fast path does not support for one of the accounts. Run that step with
 /// `step_once`, which gives the same numbers. It runs no decision for accounts at different bars or with more than
-/// eight symbols.
-///
-/// # Panics
-///
-/// Panics if an account has fewer orders than the first.
+/// eight symbols. The account with the fewest orders ends the run.
 pub fn run_block<const A: usize>(
     market: &Dataset,
     rules: &Rules,
@@ -69,7 +53,20 @@ pub fn run_block<const A: usize>(
         (_, false, true, _) => run::<A, 8, false, true, true>,
         (_, true, _, _) => run::<A, 8, true, true, true>,
     };
-    run(market, rules, tracks, workspace)
+    let mut n_steps = 0;
+    loop {
+        let stepped = run(market, rules, tracks, workspace);
+        for track in tracks.iter_mut() {
+            track.advance(stepped, market.n_symbols());
+        }
+        let held = if A == 1 && !gaps { held_bars::run(market, rules, &mut tracks[0], workspace) } else { 0 };
+        tracks[0].advance(held, market.n_symbols());
+        n_steps += stepped + held;
+        // The loops take turns. A run that ends elsewhere has met a decision that neither supports.
+        if held == 0 {
+            return n_steps;
+        }
+    }
 }
 
 fn run<const A: usize, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
@@ -116,7 +113,7 @@ impl<const A: usize, const N: usize, const GAPS: bool, const VARIES: bool, const
     fn with_simd<S: Simd>(self, simd: S) -> usize {
         let Self { market, rules, tracks } = self;
         let (n, first) = (market.n_symbols(), tracks[0].book.bar);
-        let n_decisions = tracks[0].orders.len() / n;
+        let n_decisions = tracks.iter().map(|track| track.orders.len()).min().unwrap_or(0) / n;
         let terms = BlockTerms::all(rules);
         let numbers = terms.numbers(simd, 0);
         let rules_of =
@@ -133,6 +130,9 @@ impl<const A: usize, const N: usize, const GAPS: bool, const VARIES: bool, const
             totals = **of;
         }
         while n_steps < n_decisions && !market.has_actions(first + n_steps + 1) {
+            if A == 1 && !GAPS && held_bars::begins(&tracks[0].orders[n_steps * n..], n) {
+                break;
+            }
             for (symbol, ordered) in ordered.iter_mut().enumerate().take(n) {
                 *ordered = each(|a| if a < A { tracks[a].orders[n_steps * n + symbol] } else { 0.0 });
             }

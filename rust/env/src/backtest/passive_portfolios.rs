@@ -2,6 +2,7 @@
 
 use openoutcry_engine::{AsOf, CostModel, Rules, StepError};
 
+use crate::backtest::order_table::OrderTable;
 use crate::backtest::run_backtest::Backtest;
 
 /// Bars between two rebalancings: a month of days.
@@ -31,7 +32,7 @@ impl Backtest<'_> {
     pub fn passive(&self) -> Result<Vec<Vec<f64>>, StepError> {
         let by = |part: fn(&[f64]) -> f64| move |as_of: AsOf<'_>, listed: &[usize]| filled(&each(as_of, listed, part));
         let equal = self.orders(1, |_, listed| vec![1.0; listed.len()]);
-        let own = self.run_orders(equal.clone())?.returns();
+        let own = self.run_table(equal.clone())?.returns();
         let tables = vec![
             equal,
             self.orders(MONTH, |_, listed| vec![1.0; listed.len()]),
@@ -51,7 +52,7 @@ impl Backtest<'_> {
     }
 
     /// Returns a table of decisions: parts on every `step`-th bar, else holds.
-    fn orders(&self, step: usize, parts: impl Fn(AsOf<'_>, &[usize]) -> Vec<f64>) -> Vec<f64> {
+    fn orders(&self, step: usize, parts: impl Fn(AsOf<'_>, &[usize]) -> Vec<f64>) -> OrderTable {
         let n_symbols = self.data.n_symbols();
         let mut orders = vec![f64::NAN; self.window.n_decisions() * n_symbols];
         for (decision, row) in orders.chunks_mut(n_symbols).enumerate().step_by(step) {
@@ -61,7 +62,7 @@ impl Backtest<'_> {
             let total: f64 = parts.iter().sum();
             listed.into_iter().zip(parts).for_each(|(symbol, part)| row[symbol] = part / total);
         }
-        orders
+        OrderTable::new(orders, n_symbols)
     }
 }
 

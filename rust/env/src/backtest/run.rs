@@ -5,6 +5,7 @@ use openoutcry_engine::{
     BlockRun, Book, Dataset, Detail, Event, Rules, StepError, Stepped, Totals, Window, Workspace, run_block, step_once,
 };
 
+use crate::backtest::order_table::OrderTable;
 use crate::backtest::pace::Pace;
 use crate::episode::single_episode::Episode;
 
@@ -18,7 +19,7 @@ pub struct Run {
     /// NAV at the close of each bar of the window; 1 at the first.
     pub nav: Vec<f64>,
     /// One weight per decision and symbol, NaN for a hold.
-    pub orders: Vec<f64>,
+    pub orders: OrderTable,
     /// Events other than fills, with the index of their decision.
     pub events: Vec<(usize, Event)>,
     /// Orders with unknown names, with the index of their decision.
@@ -91,13 +92,18 @@ pub struct Fill {
 
 impl Run {
     pub(crate) fn begin(window: Window, n_symbols: usize, rules: Rules) -> Self {
-        let decisions = window.n_decisions();
-        let mut nav = Vec::with_capacity(window.n_bars());
+        Self::begin_in(Vec::new(), window, n_symbols, rules)
+    }
+
+    /// Begins a run in the memory of another NAV.
+    pub(crate) fn begin_in(mut nav: Vec<f64>, window: Window, n_symbols: usize, rules: Rules) -> Self {
+        nav.clear();
+        nav.reserve_exact(window.n_bars());
         nav.push(1.0);
         Self {
             window,
             nav,
-            orders: Vec::with_capacity(decisions * n_symbols),
+            orders: OrderTable::new(Vec::new(), n_symbols),
             events: Vec::new(),
             refusals: Vec::new(),
             terminated_at: None,
@@ -124,11 +130,12 @@ impl Run {
     /// Pads a terminated run to the end of its window.
     ///
     /// NAV is constant and all orders are holds.
-    pub(crate) fn finish(mut self, n_symbols: usize) -> Self {
+    pub(crate) fn finish(mut self) -> Self {
         let decisions = self.window.n_decisions();
         let last = self.nav[self.nav.len() - 1];
+        // Decisions after a termination were not run.
+        self.orders.hold_from(self.nav.len() - 1, decisions);
         self.nav.resize(decisions + 1, last);
-        self.orders.resize(decisions * n_symbols, f64::NAN);
         self
     }
 
@@ -142,7 +149,15 @@ impl Run {
     /// It is 0 after the account was terminated.
     #[must_use]
     pub fn returns(&self) -> Vec<f64> {
-        self.nav.windows(2).map(|pair| if pair[0] == 0.0 { 0.0 } else { pair[1] / pair[0] - 1.0 }).collect()
+        let mut returns = Vec::with_capacity(self.nav.len() - 1);
+        self.write_returns(&mut returns);
+        returns
+    }
+
+    /// Replaces `returns` by those of [`Run::returns`].
+    pub fn write_returns(&self, returns: &mut Vec<f64>) {
+        returns.clear();
+        returns.extend(self.nav.windows(2).map(|of| if of[0] == 0.0 { 0.0 } else { of[1] / of[0] - 1.0 }));
     }
 
     /// Returns the costs, limits and fill key of the run.
@@ -177,7 +192,7 @@ impl Run {
             return Ok(*totals);
         }
         let n_symbols = data.n_symbols();
-        if self.orders.len() != self.window.n_decisions() * n_symbols {
+        if self.orders.n_weights() != self.window.n_decisions() * n_symbols {
             return Err(StepError::StateMismatch);
         }
         let (mut totals, mut nav) = (Totals::default(), Vec::with_capacity(self.nav.len()));
@@ -185,7 +200,7 @@ impl Run {
         let mut workspace = Workspace::new(n_symbols, Detail::Money);
         let mut pace = Pace::default();
         while nav.len() < self.window.n_decisions() && self.terminated_at.is_none_or(|last| nav.len() <= last) {
-            let orders = &self.orders[nav.len() * n_symbols..];
+            let orders = self.orders.rows_from(nav.len());
             let track = BlockRun { book: &mut book, orders, nav: &mut nav, totals: Some(&mut totals) };
             if pace.run(|| run_block(data, &self.rules, &mut [track], &workspace)) == 0 {
                 let stepped = step_once(data, &self.rules, &mut book, &orders[..n_symbols], &mut workspace)?;
@@ -243,15 +258,15 @@ impl Run {
         mut see: impl FnMut(usize, &Episode, &Stepped),
     ) -> Result<(), StepError> {
         let n_symbols = data.n_symbols();
-        if self.orders.len() != self.window.n_decisions() * n_symbols {
+        if self.orders.n_weights() != self.window.n_decisions() * n_symbols {
             return Err(StepError::StateMismatch);
         }
         let mut episode = Episode::new(data, self.window, self.rules.clone(), detail);
-        for (decision, orders) in self.orders.chunks_exact(n_symbols).enumerate() {
+        for decision in 0..self.window.n_decisions() {
             if episode.done() {
                 break;
             }
-            let stepped = episode.trade(data, orders)?;
+            let stepped = episode.trade(data, &self.orders.rows_from(decision)[..n_symbols])?;
             if stepped.nav.to_bits() != self.nav[decision + 1].to_bits() {
                 return Err(StepError::StateMismatch);
             }

@@ -10,6 +10,7 @@ use openoutcry_engine::{
 use thiserror::Error;
 
 use crate::agents::Agent;
+use crate::backtest::order_table::OrderTable;
 use crate::backtest::pace::Pace;
 use crate::backtest::run::Run;
 use crate::episode::single_episode::{Episode, check_lookback};
@@ -148,10 +149,10 @@ impl<'a> Backtest<'a> {
             let as_of = self.data.as_of(episode.book.bar());
             let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
             let stepped = episode.decide(self.data, &decision)?;
-            run.orders.extend_from_slice(&self.decided(&decision, &episode));
+            run.orders.push(&self.decided(&decision, &episode));
             run.push(&stepped, episode.events(), episode.refusals());
         }
-        Ok(run.finish(self.data.n_symbols()))
+        Ok(run.finish())
     }
 
     /// Returns the weights that an agent decided.
@@ -178,8 +179,17 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
+        self.run_table(OrderTable::new(orders, self.data.n_symbols()))
+    }
+
+    /// Runs a table of decisions as [`Backtest::run_orders`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Backtest::run_orders`].
+    pub fn run_table(&self, orders: OrderTable) -> Result<Run, StepError> {
         let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
-        let mut accounts = [TableAccount { totals: Some(Totals::default()), ..TableAccount::new(self, orders) }];
+        let mut accounts = [TableAccount { totals: Some(Totals::default()), ..TableAccount::new(self, orders, None) }];
         let (mut decision, mut pace) = (0, Pace::default());
         while decision < self.window.n_decisions() {
             let together = pace.run(|| self.run_together(&mut accounts, decision, &workspace));
@@ -195,13 +205,21 @@ impl<'a> Backtest<'a> {
     /// Runs many tables of decisions.
     ///
     /// Each has the bits of [`Backtest::run_orders`].
-    pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
+    #[must_use]
+    pub fn run_tables(&self, tables: Vec<OrderTable>) -> Vec<Result<Run, StepError>> {
+        self.run_tables_in(&mut Vec::new(), tables)
+    }
+
+    /// Runs tables as [`Backtest::run_tables`] does, in the memory of other runs.
+    ///
+    /// Their NAV takes memory of `navs` while there is some.
+    pub fn run_tables_in(&self, navs: &mut Vec<Vec<f64>>, tables: Vec<OrderTable>) -> Vec<Result<Run, StepError>> {
         let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
         let mut runs = Vec::with_capacity(tables.len());
         let mut tables = tables.into_iter().peekable();
         while tables.peek().is_some() {
             let mut accounts: Vec<_> =
-                tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
+                tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders, navs.pop())).collect();
             let mut decision = 0;
             while decision < self.window.n_decisions() {
                 let together = match <&mut [TableAccount; LANES]>::try_from(accounts.as_mut_slice()) {
@@ -234,7 +252,7 @@ impl<'a> Backtest<'a> {
         }
         let mut tracks = accounts.each_mut().map(|account| BlockRun {
             book: &mut account.book,
-            orders: &account.run.orders[decision * account.n_symbols..],
+            orders: account.run.orders.rows_from(decision),
             nav: &mut account.run.nav,
             totals: if A == 1 { account.totals.as_mut() } else { None },
         });
@@ -249,12 +267,7 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `run` has another market or window.
     pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
-        let n_symbols = self.data.n_symbols();
-        let mut orders = vec![f64::NAN; run.orders.len()];
-        if orders.len() > n_symbols {
-            orders[n_symbols..].copy_from_slice(&run.orders[..run.orders.len() - n_symbols]);
-        }
-        self.run_orders(orders)
+        self.run_table(run.orders.delayed())
     }
 }
 
@@ -271,9 +284,9 @@ struct TableAccount {
 }
 
 impl TableAccount {
-    fn new(of: &Backtest<'_>, orders: Vec<f64>) -> Self {
+    fn new(of: &Backtest<'_>, orders: OrderTable, nav: Option<Vec<f64>>) -> Self {
         let fault = fault_of(of, &orders);
-        let mut run = Run::begin(of.window, 0, of.rules.clone());
+        let mut run = Run::begin_in(nav.unwrap_or_default(), of.window, 0, of.rules.clone());
         run.orders = orders;
         Self { book: Book::new(of.data, of.window.start), run, n_symbols: of.data.n_symbols(), fault, totals: None }
     }
@@ -288,7 +301,7 @@ impl TableAccount {
             return;
         }
         self.totals = None;
-        let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
+        let row = &self.run.orders.rows_from(decision)[..self.n_symbols];
         match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
             Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
             Err(fault) => self.fault = Some(fault),
@@ -302,27 +315,21 @@ impl TableAccount {
         if let Some(totals) = self.totals {
             self.run.keep(totals);
         }
-        // Decisions after a termination were not run.
-        self.run.orders.truncate((self.run.nav.len() - 1) * self.n_symbols);
-        Ok(self.run.finish(self.n_symbols))
+        Ok(self.run.finish())
     }
 }
 
 /// Returns the fault of a table of decisions, if it has one.
 ///
 /// Checked before the first trade: an account that is terminated early would hide a later fault.
-pub(crate) fn fault_of(of: &Backtest<'_>, orders: &[f64]) -> Option<StepError> {
+pub(crate) fn fault_of(of: &Backtest<'_>, orders: &OrderTable) -> Option<StepError> {
     let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
-    if orders.len() != decisions * n_symbols {
-        return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
+    if orders.n_weights() != decisions * n_symbols {
+        return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.n_weights() });
     }
-    // One pass without branches; the place of the fault is searched only if there is one.
-    if !orders.iter().fold(false, |found, weight| found | weight.is_infinite()) {
-        return None;
-    }
-    let index = orders.iter().position(|weight| weight.is_infinite())?;
-    let (bar, symbol) = (of.window.start + index / n_symbols, index % n_symbols);
-    Some(StepError::TableNotFinite { bar, symbol, weight: orders[index] })
+    let (place, weight) = orders.infinite()?;
+    let (bar, symbol) = (of.window.start + place / n_symbols, place % n_symbols);
+    Some(StepError::TableNotFinite { bar, symbol, weight })
 }
 
 /// Runs an agent over a window with default limits; `seed` keys the slippage noise.

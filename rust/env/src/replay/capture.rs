@@ -8,6 +8,7 @@ use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
 
 use crate::agents::Agent;
 use crate::agents::agent_answer::AgentAnswer;
+use crate::backtest::order_table::OrderTable;
 use crate::backtest::run::Run;
 use crate::backtest::run_backtest::{Backtest, BacktestError, fault_of};
 use crate::episode::single_episode::{Episode, printed_closes};
@@ -44,7 +45,6 @@ impl<'a> ObservationViewer<'a> {
 
 /// A run and its record in progress.
 struct Capture<'a> {
-    of: &'a Backtest<'a>,
     viewer: ObservationViewer<'a>,
     episode: Episode,
     run: Run,
@@ -60,7 +60,6 @@ impl<'a> Capture<'a> {
             run: Run::begin(of.window, of.data.n_symbols(), of.rules.clone()),
             recorder: Recorder::new(of.header()).harnessed(of.harness),
             line: String::new(),
-            of,
         };
         capture.recorder.push_header_line(&mut capture.line);
         tell(&capture.line)?;
@@ -88,7 +87,7 @@ impl<'a> Capture<'a> {
         self.line.clear();
         record.push_end_line(&mut self.line);
         tell(&self.line)?;
-        Ok((self.run.finish(self.of.data.n_symbols()), record))
+        Ok((self.run.finish(), record))
     }
 }
 
@@ -161,7 +160,7 @@ impl Backtest<'_> {
             capture.note(seen, (answer.text, fault), &mut tell)?;
             let Capture { episode, run, .. } = &mut capture;
             let stepped = episode.decide(self.data, &decision)?;
-            run.orders.extend_from_slice(&self.decided(&decision, episode));
+            run.orders.push(&self.decided(&decision, episode));
             run.push(&stepped, episode.events(), episode.refusals());
         }
         capture.end(&mut tell)
@@ -172,23 +171,22 @@ impl Backtest<'_> {
     /// # Errors
     ///
     /// As [`Backtest::run_orders`].
-    pub fn capture_orders(&self, orders: &[f64]) -> Result<(Run, RunTrajectory), StepError> {
+    pub fn capture_orders(&self, orders: &OrderTable) -> Result<(Run, RunTrajectory), StepError> {
         if let Some(fault) = fault_of(self, orders) {
             return Err(fault);
         }
         let mut tell = |_: &str| Ok::<(), StepError>(());
         let mut capture = Capture::begin(self, &mut tell)?;
-        for row in orders.chunks_exact(self.data.n_symbols()) {
-            if capture.episode.done() {
-                break;
-            }
+        while !capture.episode.done() {
+            let decided = capture.run.nav.len() - 1;
+            let row = &orders.rows_from(decided)[..self.data.n_symbols()];
             let seen = capture.viewer.look(&capture.episode);
             let mut text = String::new();
             write_orders(&mut text, self.data.symbols(), row, self.data.as_of(capture.episode.book.bar()));
             capture.note(seen, (text, None), &mut tell)?;
             let Capture { episode, run, .. } = &mut capture;
             let stepped = episode.trade(self.data, row)?;
-            run.orders.extend_from_slice(row);
+            run.orders.push(row);
             run.push(&stepped, episode.events(), episode.refusals());
         }
         capture.end(&mut tell)

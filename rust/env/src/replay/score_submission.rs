@@ -76,7 +76,7 @@ pub fn submit_at(
         let costs = CostModel { capital, ..*rules.costs() };
         let rules = Rules::new(costs, *rules.limits(), rules.fill_key()).expect("a capital that was checked");
         let market = Backtest { rules, ..market };
-        submitted(&market, trajectory, &market.run_orders(tally.run.orders)?, Vec::new())
+        submitted(&market, trajectory, &market.run_table(tally.run.orders)?, Vec::new())
     };
     submit_by(markets, trajectory, resized).map(Ok)
 }
@@ -168,12 +168,12 @@ fn replayed<'a>(
     let market = Backtest::from_header(data, header, rules.clone());
     let mut tally = Tally::new(Run::begin(header.window, data.n_symbols(), rules));
     let replay = replay_with(data, trajectory, terms, |decision, episode, stepped| {
-        tally.run.orders.extend_from_slice(&market.decided(decision, episode));
+        tally.run.orders.push(&market.decided(decision, episode));
         tally.run.push(stepped, episode.events(), episode.refusals());
         tally.see(data, decision, episode);
     })?;
     if replay.differences.is_empty() {
-        return Ok((market, tally.finish(data.n_symbols())));
+        return Ok((market, tally.finish()));
     }
     Err(first_difference(index, &replay))
 }
@@ -256,14 +256,14 @@ impl Tally {
         self.stated.extend(stated(data, decision, episode));
     }
 
-    fn finish(mut self, n_symbols: usize) -> Self {
+    fn finish(mut self) -> Self {
         let decisions = self.run.window.n_decisions();
         self.gross.resize(decisions, 0.0);
         self.net.resize(decisions, 0.0);
         if !self.run.refusals.is_empty() {
             *self.events.entry("refused").or_default() += self.run.refusals.len() as u64;
         }
-        Self { run: self.run.finish(n_symbols), ..self }
+        Self { run: self.run.finish(), ..self }
     }
 }
 

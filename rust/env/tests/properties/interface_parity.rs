@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use openoutcry::{MarketObservation, Totals};
+use openoutcry::{MarketObservation, OrderTable, Totals};
 use openoutcry_contract::canonical_json;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -63,22 +63,22 @@ proptest! {
     fn tables_run_side_by_side_give_the_bits_of_each_alone(case in cases(), n_tables in 1_usize..40) {
         let data = Arc::new(case.dataset());
         let orders: Vec<f64> = (window(&case).start..window(&case).end - 1).flat_map(|bar| case.orders(bar)).collect();
-        let tables: Vec<Vec<f64>> = (0..n_tables).map(|k| {
+        let tables: Vec<OrderTable> = (0..n_tables).map(|k| {
             let mut rotated = orders.clone();
             rotated.rotate_left(k % orders.len());
             if k == 7 {
                 rotated[0] = f64::INFINITY;
             }
-            rotated
+            OrderTable::new(rotated, case.n_symbols)
         }).collect();
         let together = backtest(&case, &data).run_tables(tables.clone());
         prop_assert_eq!(together.len(), n_tables);
         for (run, orders) in together.into_iter().zip(tables) {
-            let alone = backtest(&case, &data).run_orders(orders);
+            let alone = backtest(&case, &data).run_table(orders);
             match (run, alone) {
                 (Ok(run), Ok(alone)) => {
                     prop_assert_eq!(bits(&run.nav), bits(&alone.nav));
-                    prop_assert_eq!(bits(&run.orders), bits(&alone.orders));
+                    prop_assert_eq!(bits(&run.orders.to_vec()), bits(&alone.orders.to_vec()));
                     prop_assert_eq!(format!("{:?}", run.events), format!("{:?}", alone.events));
                     prop_assert_eq!(run.terminated_at, alone.terminated_at);
                     prop_assert_eq!(run.flows(&data).unwrap(), alone.flows(&data).unwrap());

@@ -5,6 +5,7 @@
 mod book_parity;
 mod checkpoints;
 mod extremes;
+mod held_stretches;
 mod interface_parity;
 mod lane_parity;
 mod lookahead;

@@ -1,5 +1,5 @@
-use crate::error::{Statistic, Undefined};
-use crate::{cagr, total_return};
+use crate::error::Statistic;
+use crate::metrics::growth::Growth;
 
 /// Returns the drawdown of equity from its running maximum, per bar, at most 0.
 ///
@@ -39,8 +39,7 @@ fn falls(start: f64, path: impl Iterator<Item = f64>) -> impl Iterator<Item = f6
 ///
 /// Undefined without returns, or with one below -1.
 pub fn max_drawdown(returns: &[f64]) -> Statistic {
-    total_return(returns)?;
-    Ok(falls(1.0, equity(returns)).fold(0.0, f64::min))
+    Ok(Growth::of(returns)?.max_drawdown())
 }
 
 /// Returns the annual growth rate over the absolute value of the deepest drawdown.
@@ -51,9 +50,5 @@ pub fn max_drawdown(returns: &[f64]) -> Statistic {
 ///
 /// Source: Young (1991).
 pub fn calmar(returns: &[f64], periods_per_year: f64) -> Statistic {
-    let deepest = max_drawdown(returns)?;
-    if deepest == 0.0 {
-        return Err(Undefined::NoDrawdown);
-    }
-    Ok(cagr(returns, periods_per_year)? / deepest.abs())
+    Growth::of(returns)?.calmar(periods_per_year)
 }

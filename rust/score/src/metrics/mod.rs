@@ -4,6 +4,7 @@
 
 pub(crate) mod drawdown;
 pub(crate) mod exposure;
+pub(crate) mod growth;
 pub(crate) mod moments;
 pub(crate) mod rates;
 pub(crate) mod ratios;

@@ -1,7 +1,5 @@
-use crate::error::{Statistic, Undefined, check, finite, year};
-
-/// Months of a year.
-const MONTHS: f64 = 12.0;
+use crate::error::{Statistic, year};
+use crate::metrics::growth::Growth;
 
 /// Returns the product of one plus each return, less one.
 ///
@@ -9,7 +7,7 @@ const MONTHS: f64 = 12.0;
 ///
 /// Undefined without returns, or with one below -1.
 pub fn total_return(returns: &[f64]) -> Statistic {
-    Ok(growth(returns)? - 1.0)
+    Ok(Growth::of(returns)?.total_return())
 }
 
 /// Returns the compound annual growth rate.
@@ -19,25 +17,7 @@ pub fn total_return(returns: &[f64]) -> Statistic {
 /// Undefined without returns, with one below -1, over less than a month, without a known number of bars per year, or
 /// beyond the range of f64.
 pub fn cagr(returns: &[f64], periods_per_year: f64) -> Statistic {
-    let growth = growth(returns)?;
-    year(periods_per_year)?;
-    let (n_returns, month) = (returns.len() as f64, periods_per_year / MONTHS);
-    if n_returns < month {
-        // Any growth of an hour is thousands of percent in a year.
-        #[expect(clippy::cast_sign_loss, reason = "a number of bars above 0")]
-        return Err(Undefined::UnderAMonth { required: month.ceil() as usize, received: returns.len() });
-    }
-    let rate = libm::pow(growth, periods_per_year / n_returns) - 1.0;
-    finite(rate)?;
-    Ok(rate)
-}
-
-fn growth(returns: &[f64]) -> Statistic {
-    check(returns, 1)?;
-    if returns.iter().any(|r| *r < -1.0) {
-        return Err(Undefined::NotAReturn);
-    }
-    Ok(returns.iter().fold(1.0, |growth, r| growth * (1.0 + r)))
+    Growth::of(returns)?.cagr(periods_per_year)
 }
 
 /// Returns the annual rate of a quantity per bar, such as turnover or cost.

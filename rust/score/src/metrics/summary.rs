@@ -1,11 +1,12 @@
 use std::cell::OnceCell;
 
 use crate::error::{Statistic, Undefined, finite};
+use crate::metrics::growth::Growth;
 use crate::metrics::moments::Central;
 use crate::metrics::rates::annual;
 use crate::metrics::ratios::{annual_deviation, annual_sharpe};
 use crate::metrics::tails::Tails;
-use crate::{cagr, calmar, excess, max_drawdown, sortino, standard_error, total_return};
+use crate::{excess, sortino, standard_error};
 
 /// The metrics of [`Trading`]: a track of returns alone has none.
 pub const TRADING_METRICS: [&str; 4] = ["turnover", "cost", "exposure", "net_exposure"];
@@ -73,6 +74,7 @@ pub const METRICS: [&str; 18] = [
 #[derive(Debug)]
 pub struct Metrics<'a> {
     track: Track<'a>,
+    growth: OnceCell<Result<Growth, Undefined>>,
     raw: OnceCell<Result<Central, Undefined>>,
     excess: OnceCell<Vec<f64>>,
     excess_moments: OnceCell<Result<Central, Undefined>>,
@@ -83,8 +85,8 @@ impl<'a> Metrics<'a> {
     /// Returns the metrics of a track.
     #[must_use]
     pub fn of(track: Track<'a>) -> Self {
-        let (raw, excess, tails) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { track, raw, excess, excess_moments: OnceCell::new(), tails }
+        let (growth, raw, excess, tails) = (OnceCell::new(), OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { track, growth, raw, excess, excess_moments: OnceCell::new(), tails }
     }
 
     /// Returns a metric of [`METRICS`]; `None` for another name.
@@ -94,14 +96,14 @@ impl<'a> Metrics<'a> {
     pub fn get(&self, name: &str) -> Option<Statistic> {
         let Track { returns, trading, periods_per_year: ppy, .. } = self.track;
         let statistic = match name {
-            "return" => total_return(returns),
-            "cagr" => cagr(returns, ppy),
+            "return" => self.growth().map(|growth| growth.total_return()),
+            "cagr" => self.growth().and_then(|growth| growth.cagr(ppy)),
             "vol" => self.raw().and_then(|raw| annual_deviation(&raw, ppy)),
             "sharpe" => self.excess_moments().and_then(|excess| annual_sharpe(&excess, ppy)),
             "sharpe_se" => self.excess_moments().and_then(|excess| standard_error(&excess.moments()?, ppy)),
             "sortino" => sortino(self.excess(), 0.0, ppy),
-            "max_drawdown" => max_drawdown(returns),
-            "calmar" => calmar(returns, ppy),
+            "max_drawdown" => self.growth().map(|growth| growth.max_drawdown()),
+            "calmar" => self.growth().and_then(|growth| growth.calmar(ppy)),
             "var_95" => self.tails().map(|tails| tails.var),
             "cvar_95" => self.tails().map(|tails| tails.cvar),
             "tail_ratio" => self.tails().and_then(|tails| tails.ratio()),
@@ -116,6 +118,10 @@ impl<'a> Metrics<'a> {
         };
         // An overflow is no number.
         Some(statistic.and_then(|value| finite(value).map(|()| value)))
+    }
+
+    fn growth(&self) -> Result<Growth, Undefined> {
+        *self.growth.get_or_init(|| Growth::of(self.track.returns))
     }
 
     fn raw(&self) -> Result<Central, Undefined> {
