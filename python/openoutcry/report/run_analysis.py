@@ -235,9 +235,14 @@ def _group_table(exposures: list[GroupExposure]) -> Table:
 
 
 def _bands_view(run: Run, bands: Bands) -> BandsView:
+    cells = (
+        f" Blocks consist of whole cells of about {bands.cell:,.1f} bars; drawdowns are those of all bars."
+        if bands.cell > 1.0
+        else ""
+    )
     sentence = (
         f"{bands.n_paths:,} paths of the run's own returns, in random blocks of {bands.block_length:.1f} bars on"
-        f" average (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume"
+        f" average (stationary bootstrap, seed {bands.seed}).{cells} Bands from 5% to 95% and from 25% to 75%; they assume"
         " that the returns are a fair sample of the future, and are no test of skill."
     )
     return BandsView([run._dates[bar] for bar in bands.bars.tolist()], bands.nav, sentence)
