@@ -16,7 +16,7 @@ from openoutcry.agents import Agent, TextAgent
 from openoutcry.arguments import checked_text
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.execution import executed
-from openoutcry.backtest.fill_columns import fill_columns
+from openoutcry.backtest.fill_columns import FillColumns, fill_columns
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies import Strategy
@@ -194,7 +194,19 @@ class Run:
 
         Shares are signed, for a starting NAV of 1. The price includes slippage and impact.
         """
-        return all_frozen(fill_columns(self._core.fills(), self.dataset))
+        return all_frozen(fill_columns(self._fills, self.dataset))
+
+    @cached_property
+    def _fills(self) -> FillColumns:
+        """Bar, symbol, shares and price of each fill."""
+        bars, symbols, shares, prices = self._core.fills()
+        return frozen(bars), frozen(symbols), frozen(shares), frozen(prices)
+
+    def _replay(self) -> None:
+        """Compute weights, fills, costs and gains at once, for callers that need them all."""
+        if not {"weights", "_fills"} <= self.__dict__.keys():
+            weights, fills = self._core.positions()
+            self.__dict__ |= {"weights": frozen(weights), "_fills": tuple(map(frozen, fills))}
 
     @cached_property
     def costs(self) -> dict[str, Series]:
@@ -232,7 +244,7 @@ class Run:
         Slugs without an event are absent, except `filled`.
         """
         counts = Counter(event["slug"] for event in self.events)
-        return {"filled": len(self._core.fills()), **dict(sorted(counts.items()))}
+        return {"filled": len(self._fills[0]), **dict(sorted(counts.items()))}
 
     @cached_property
     def faults(self) -> dict[int, str]:

@@ -125,10 +125,15 @@ def series_view(run: Run, benchmark: Benchmark) -> RunView:
 _OF_TRADES = ("turnover", "cost", "exposure", "net_exposure", "delayed_sharpe")
 
 
-def analysis_of(
-    run: Run, inputs: AnalysisInputs, benchmark: Benchmark, n_drawdowns: int | None = N_DRAWDOWNS
-) -> Analysis:
-    """Return the tables and series of a run, with its `n_drawdowns` deepest drawdowns."""
+MOST_TRADES = 1000
+"""Rows of the table of trades of a page: fewer may be linked, more are too large for a link."""
+
+
+def analysis_of(run: Run, inputs: AnalysisInputs, benchmark: Benchmark, *, whole: bool = False) -> Analysis:
+    """Return the tables and series of a run.
+
+    The tables of trades and drawdowns have the rows of a page, or all of them if `whole`.
+    """
     other = None if np.array_equal(benchmark.nav, run.nav) else benchmark
     named = None if other is None else (other.name, other.nav)
     dates, nav, periods = run._dates, run.nav, run.dataset.periods_per_year
@@ -140,12 +145,12 @@ def analysis_of(
     tables += [
         trailing_table(dates, nav, named, periods),
         risk_table(dates, sides, periods, rate),
-        drawdown_table(dates, nav, n_drawdowns),
+        drawdown_table(dates, nav, None if whole else N_DRAWDOWNS),
     ]
     notes: dict[str, list[str]] = {"benchmark": _method(run, benchmark, rate)}
     if other is not None:
         tables.insert(0, benchmark_table(other.name, run.returns, other.returns, periods, rate))
-    tables += trade_tables(run)
+    tables += trade_tables(run, None if whole else MOST_TRADES)
     if inputs.factors is not None:
         found = explain(run._core.excess, factor_returns(inputs.factors, run))
         tables.append(factor_table(found, periods))

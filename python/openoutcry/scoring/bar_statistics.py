@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods, ulcer_index
+from openoutcry.scoring.drawdown_periods import calendar_days, drawdowns_of, ulcer_index
 from openoutcry.scoring.period_returns import period_returns
 from openoutcry.scoring.statistic_values import Statistics, collected
 
@@ -33,9 +33,9 @@ def bar_statistics(dates: Sequence[str], nav: Floats, returns: Floats, gross: Fl
     gains, losses = float(returns[returns > 0.0].sum()), float(-returns[returns < 0.0].sum())
     months = np.array(list(period_returns(dates, nav, "month").values()))
     pain = float(-months[months < 0.0].sum())
-    periods = drawdown_periods(nav)
-    ends = [len(nav) - 1 if each.recovery is None else each.recovery for each in periods]
-    days = [calendar_days(dates, each.peak, end) for each, end in zip(periods, ends, strict=True)]
+    fallen = drawdowns_of(nav)
+    n_drawdowns = len(fallen.depth)
+    days = calendar_days(dates, fallen.peak, fallen.end)
     none = "the NAV never fell"
     found: dict[str, float | str] = {
         "best_bar": float(returns.max()),
@@ -47,12 +47,12 @@ def bar_statistics(dates: Sequence[str], nav: Floats, returns: Floats, gross: Fl
         "gain_to_pain": float(months.sum()) / pain if pain > 0.0 else "no month lost",
         "mean_gain_month": float(months[months > 0.0].mean()) if (months > 0.0).any() else "no month gained",
         "mean_loss_month": float(months[months < 0.0].mean()) if pain > 0.0 else "no month lost",
-        "recovery_factor": (float(nav[-1]) - 1.0) / -periods[0].depth if periods else none,
+        "recovery_factor": (float(nav[-1]) - 1.0) / -float(fallen.depth[0]) if n_drawdowns else none,
         "ulcer_index": ulcer_index(nav),
-        "mean_drawdown": float(np.mean([each.depth for each in periods])) if periods else none,
-        "longest_drawdown": float(max(days)) if days else none,
-        "mean_drawdown_days": float(np.mean(days)) if days else none,
-        "n_drawdowns": float(len(periods)),
+        "mean_drawdown": float(fallen.depth.mean()) if n_drawdowns else none,
+        "longest_drawdown": float(days.max()) if n_drawdowns else none,
+        "mean_drawdown_days": float(days.mean()) if n_drawdowns else none,
+        "n_drawdowns": float(n_drawdowns),
     }
     if gross is not None:
         found["time_in_market"] = float((gross[1:] > 0.0).mean())

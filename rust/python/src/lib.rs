@@ -38,6 +38,7 @@ mod sheets;
 mod skill;
 mod state;
 mod step_records;
+mod table_blocks;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -116,6 +117,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::passive_returns, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(table_blocks::nav_of_blocks, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
     module.add_function(wrap_pyfunction!(scenario::check_scenario_spec, module)?)?;

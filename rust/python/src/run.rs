@@ -1,6 +1,6 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use openoutcry::record::Digest;
-use openoutcry::{Backtest, Decision, FillKey, Flows, Run as CoreRun, StepCosts, Totals, Window};
+use openoutcry::{Backtest, Decision, Fill, FillKey, Flows, Run as CoreRun, StepCosts, Totals, Window};
 use openoutcry_score::{TRADING_METRICS, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -46,11 +46,11 @@ pub(crate) struct Names<'py> {
 }
 
 impl Settings {
-    fn window(self) -> Window {
+    pub(crate) fn window(self) -> Window {
         Window { start: self.window.0, end: self.window.1 }
     }
 
-    fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
+    pub(crate) fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
         let mut backtest = Backtest::new(&dataset.0, self.window(), self.seed, self.costs.0).map_err(to_py)?;
         if let Some(key) = self.fill_key {
             backtest = backtest.sealed(FillKey::from_bytes(key));
@@ -146,6 +146,16 @@ pub(crate) fn capture_weights(
     Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.agent_id, record)))
 }
 
+/// Bar, symbol, shares and price of each fill.
+type FillColumns<'py> =
+    (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+fn fill_columns<'py>(py: Python<'py>, fills: &[Fill]) -> FillColumns<'py> {
+    let places = |of: fn(&Fill) -> usize| PyArray1::from_iter(py, fills.iter().map(|fill| of(fill).cast_signed() as i64));
+    let numbers = |of: fn(&Fill) -> f64| PyArray1::from_iter(py, fills.iter().map(of));
+    (places(|fill| fill.bar), places(|fill| fill.symbol), numbers(|fill| fill.shares), numbers(|fill| fill.price))
+}
+
 /// Run target weights, shape `(n_bars, n_symbols)`, over a window.
 #[pyfunction]
 pub(crate) fn run_weights(
@@ -236,8 +246,8 @@ fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Win
 impl Run {
     /// NAV at the close of each bar, shape `(n_bars,)`; 1 at the first.
     #[getter]
-    fn nav<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        arrays::vector(py, self.core.nav.clone())
+    fn nav<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        arrays::borrowed(&slf.get().core.nav, slf)
     }
 
     /// Simple return of each bar after the first, shape `(n_bars - 1,)`.
@@ -248,26 +258,26 @@ impl Run {
 
     /// Gains other than price changes, by kind and decision.
     #[getter]
-    fn gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let gains = PyDict::new(py);
-        for (kind, column) in Flows::GAINS.into_iter().zip(&self.flows(py)?.gains) {
-            gains.set_item(kind, arrays::vector(py, column.clone()))?;
+    fn gains<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let gains = PyDict::new(slf.py());
+        for (kind, column) in Flows::GAINS.into_iter().zip(&slf.get().flows(slf.py())?.gains) {
+            gains.set_item(kind, arrays::borrowed(column, slf)?)?;
         }
         Ok(gains)
     }
 
     /// Notional traded over NAV per decision; both sides count.
     #[getter]
-    fn turnover<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(arrays::vector(py, self.flows(py)?.turnover.clone()))
+    fn turnover<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        arrays::borrowed(&slf.get().flows(slf.py())?.turnover, slf)
     }
 
     /// Costs by kind and decision, in units of the starting NAV.
     #[getter]
-    fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let costs = PyDict::new(py);
-        for (kind, column) in StepCosts::KINDS.into_iter().zip(&self.flows(py)?.costs) {
-            costs.set_item(kind, arrays::vector(py, column.clone()))?;
+    fn costs<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let costs = PyDict::new(slf.py());
+        for (kind, column) in StepCosts::KINDS.into_iter().zip(&slf.get().flows(slf.py())?.costs) {
+            costs.set_item(kind, arrays::borrowed(column, slf)?)?;
         }
         Ok(costs)
     }
@@ -290,10 +300,16 @@ impl Run {
         arrays::matrix(py, weights, self.core.nav.len())
     }
 
-    /// Return every fill as `(bar, symbol, shares, price)`.
-    fn fills(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, f64, f64)>> {
+    /// Return the fills as columns: bar, symbol, shares, price.
+    fn fills<'py>(&self, py: Python<'py>) -> PyResult<FillColumns<'py>> {
         let fills = py.detach(|| self.core.fills(&self.dataset.0)).map_err(to_py)?;
-        Ok(fills.into_iter().map(|fill| (fill.bar, fill.symbol, fill.shares, fill.price)).collect())
+        Ok(fill_columns(py, &fills))
+    }
+
+    /// Return the weights and the fills of one replay, which also gives costs and gains.
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, FillColumns<'py>)> {
+        let (weights, fills) = py.detach(|| self.core.positions(&self.dataset.0)).map_err(to_py)?;
+        Ok((arrays::matrix(py, weights, self.core.nav.len())?, fill_columns(py, &fills)))
     }
 
     /// Return the events other than fills.

@@ -13,10 +13,17 @@ use crate::error::raise;
 /// Number of returns, Sharpe ratio per bar, skew and raw kurtosis.
 type Given = (usize, f64, f64, f64);
 
-/// Bar, symbol, kind, then shares, price and fee of a fill.
+/// Columns of movements: bar, symbol, place in `KINDS`, then shares, price and fee of a fill.
 ///
 /// For other kinds, one number and two unused values.
-type Moved = (usize, usize, String, f64, f64, f64);
+type Moved<'py> = (
+    PyReadonlyArray1<'py, i64>,
+    PyReadonlyArray1<'py, i64>,
+    PyReadonlyArray1<'py, i64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+    PyReadonlyArray1<'py, f64>,
+);
 
 /// Adds the functions of this file to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -346,15 +353,23 @@ fn power(
     fields.maybe("min_sharpe", found.min_sharpe)?.set("sentence", found.sentence())?.with_reasons()
 }
 
-/// Return the trades of movements in chronological order, and their statistics.
+/// Return the trades of movements in chronological order as columns, and their statistics.
 #[pyfunction]
-fn trades(py: Python<'_>, movements: Vec<Moved>, n_symbols: usize) -> PyResult<Bound<'_, PyDict>> {
-    let movements = movements.into_iter().map(|moved| movement(moved, n_symbols)).collect::<PyResult<Vec<_>>>()?;
+fn trades<'py>(py: Python<'py>, movements: Moved<'py>, n_symbols: usize) -> PyResult<Bound<'py, PyDict>> {
+    let movements = movements_of(&movements, n_symbols)?;
     let (closed, n_open) = openoutcry_score::trades::trades(&movements, n_symbols).map_err(refused)?;
     let found = summarize_trades(&closed, n_open);
-    let trade = |trade: &Trade| (trade.symbol, trade.opened, trade.closed, trade.is_long, trade.entry, trade.profit);
-    let closed: Vec<_> = closed.iter().map(trade).collect();
-    let fields = Fields::new(py).set("trades", closed)?.set("n_open", n_open)?.set("n_trades", found.n_trades)?;
+    let places = |of: fn(&Trade) -> usize| PyArray1::from_iter(py, closed.iter().map(|trade| of(trade) as u64));
+    let numbers = |of: fn(&Trade) -> f64| PyArray1::from_iter(py, closed.iter().map(of));
+    let columns = (
+        places(|trade| trade.symbol),
+        places(|trade| trade.opened),
+        places(|trade| trade.closed),
+        PyArray1::from_iter(py, closed.iter().map(|trade| trade.is_long)),
+        numbers(|trade| trade.entry),
+        numbers(|trade| trade.profit),
+    );
+    let fields = Fields::new(py).set("trades", columns)?.set("n_open", n_open)?.set("n_trades", found.n_trades)?;
     let fields = fields.statistics([
         ("win_rate", found.win_rate),
         ("profit_factor", found.profit_factor),
@@ -367,19 +382,22 @@ fn trades(py: Python<'_>, movements: Vec<Moved>, n_symbols: usize) -> PyResult<B
     fields.with_reasons()
 }
 
-fn movement((bar, symbol, kind, value, price, fee): Moved, n_symbols: usize) -> PyResult<Movement> {
-    if symbol >= n_symbols {
-        let message = format!("a symbol index must be below {n_symbols}; received {symbol}");
-        return Err(raise("argument_invalid", &message));
-    }
-    let kind = match kind.as_str() {
-        "fill" => Kind::Fill { shares: value, price, fee },
-        "dividend" => Kind::Dividend(value),
-        "split" => Kind::Split(value),
-        other => {
-            let message = format!("a movement must be a fill, dividend or split; received {other:?}");
+fn movements_of(columns: &Moved<'_>, n_symbols: usize) -> PyResult<Vec<Movement>> {
+    let (bars, symbols, kinds) = (columns.0.as_array(), columns.1.as_array(), columns.2.as_array());
+    let (values, prices, fees) = (columns.3.as_array(), columns.4.as_array(), columns.5.as_array());
+    let place = |value: i64| usize::try_from(value).unwrap_or(usize::MAX);
+    let movement = |at: usize| {
+        let (symbol, value) = (place(symbols[at]), values[at]);
+        if symbol >= n_symbols {
+            let message = format!("a symbol index must be below {n_symbols}; received {symbol}");
             return Err(raise("argument_invalid", &message));
         }
+        let kind = match kinds[at] {
+            0 => Kind::Fill { shares: value, price: prices[at], fee: fees[at] },
+            1 => Kind::Dividend(value),
+            _ => Kind::Split(value),
+        };
+        Ok(Movement { bar: place(bars[at]), symbol, kind })
     };
-    Ok(Movement { bar, symbol, kind })
+    (0..bars.len()).map(movement).collect()
 }

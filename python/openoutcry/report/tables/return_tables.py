@@ -9,7 +9,7 @@ from openoutcry.report.tables.table_builders import statistics_table
 from openoutcry.report.views.table_view import Column, Table, Value
 from openoutcry.report.views.view_checks import Floats
 from openoutcry.scoring.bar_statistics import bar_statistics
-from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods
+from openoutcry.scoring.drawdown_periods import calendar_days, drawdowns_of
 from openoutcry.scoring.period_returns import QUANTILES, period_returns, summarize_periods, trailing
 from openoutcry.scoring.ratio_statistics import ratio_statistics
 from openoutcry.scoring.statistic_values import Statistics
@@ -102,8 +102,8 @@ def drawdown_table(dates: Sequence[str], nav: Floats, n_most: int | None = N_DRA
     """Return the deepest drawdowns with their dates and lengths."""
     rows: list[tuple[Value, ...]] = []
     reasons: dict[tuple[int, str], str] = {}
-    found = drawdown_periods(nav)
-    for place, each in enumerate(found[:n_most]):
+    found = drawdowns_of(nav)
+    for place, each in enumerate(found.deepest(n_most)):
         end = len(dates) - 1 if each.recovery is None else each.recovery
         recovery = "open" if each.recovery is None else dates[each.recovery]
         days = calendar_days(dates, each.peak, end), calendar_days(dates, each.peak, each.trough)
@@ -117,5 +117,5 @@ def drawdown_table(dates: Sequence[str], nav: Floats, n_most: int | None = N_DRA
         *(Column("days", "Days", "count"), Column("days_to_trough", "Days down", "count")),
         Column("days_to_recover", "Days up", "count"),
     )
-    title = f"The {len(rows)} deepest of {len(found)} drawdowns; lengths from the peak, open ones to the last bar"
+    title = f"The {len(rows)} deepest of {len(found.depth)} drawdowns; lengths from the peak, open ones to the last bar"
     return Table("drawdowns", title, columns, tuple(rows), reasons=reasons)

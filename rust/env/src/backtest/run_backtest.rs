@@ -4,14 +4,14 @@ use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    BlockRun, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules,
-    StepError, Totals, Window, Workspace, run_block, step_once,
+    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError, Window,
+    Workspace,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
-use crate::backtest::pace::Pace;
 use crate::backtest::run::Run;
+use crate::backtest::table_account::TableAccount;
 use crate::episode::single_episode::{Episode, check_lookback};
 
 /// A backtest: a market, a window, and the settings of a run.
@@ -130,7 +130,15 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if a decision holds a weight that is not finite, or NAV leaves the range of f64.
     pub fn run(&self, agent: &mut (impl Agent + ?Sized)) -> Result<Run, StepError> {
-        self.try_run(|observation| Ok(agent.decide(observation)))
+        let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
+        let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
+        while !episode.done() && !agent.only_holds() {
+            self.decide_once(&mut episode, &mut run, |observation| Ok::<_, StepError>(agent.decide(observation)))?;
+        }
+        if episode.done() {
+            return Ok(run.finish(self.data.n_symbols()));
+        }
+        self.run_account(TableAccount::holding(self, episode.book, run))
     }
 
     /// Runs a fallible function over the window.
@@ -145,13 +153,24 @@ impl<'a> Backtest<'a> {
         let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
         let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
         while !episode.done() {
-            let as_of = self.data.as_of(episode.book.bar());
-            let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
-            let stepped = episode.decide(self.data, &decision)?;
-            run.orders.extend_from_slice(&self.decided(&decision, &episode));
-            run.push(&stepped, episode.events(), episode.refusals());
+            self.decide_once(&mut episode, &mut run, &mut decide)?;
         }
         Ok(run.finish(self.data.n_symbols()))
+    }
+
+    /// Takes one decision of an agent, and keeps it in the run.
+    fn decide_once<E: From<StepError>>(
+        &self,
+        episode: &mut Episode,
+        run: &mut Run,
+        decide: impl FnOnce(&MarketObservation) -> Result<Decision, E>,
+    ) -> Result<(), E> {
+        let as_of = self.data.as_of(episode.book.bar());
+        let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
+        let stepped = episode.decide(self.data, &decision)?;
+        run.orders.extend_from_slice(&self.decided(&decision, episode));
+        run.push(&stepped, episode.events(), episode.refusals());
+        Ok(())
     }
 
     /// Returns the weights that an agent decided.
@@ -178,18 +197,7 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
-        let mut accounts = [TableAccount { totals: Some(Totals::default()), ..TableAccount::new(self, orders) }];
-        let (mut decision, mut pace) = (0, Pace::default());
-        while decision < self.window.n_decisions() {
-            let together = pace.run(|| self.run_together(&mut accounts, decision, &workspace));
-            if together == 0 {
-                accounts[0].advance(self, decision, &mut workspace);
-            }
-            decision += together.max(1);
-        }
-        let [account] = accounts;
-        account.finish()
+        self.run_account(TableAccount::new(self, orders).with_totals())
     }
 
     /// Runs many tables of decisions.
@@ -202,43 +210,10 @@ impl<'a> Backtest<'a> {
         while tables.peek().is_some() {
             let mut accounts: Vec<_> =
                 tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
-            let mut decision = 0;
-            while decision < self.window.n_decisions() {
-                let together = match <&mut [TableAccount; LANES]>::try_from(accounts.as_mut_slice()) {
-                    Ok(accounts) => self.run_together(accounts, decision, &workspace),
-                    Err(_) => 0,
-                };
-                if together == 0 {
-                    for account in &mut accounts {
-                        account.advance(self, decision, &mut workspace);
-                    }
-                }
-                decision += together.max(1);
-            }
+            self.run_rows(&mut accounts, self.window.n_decisions(), &mut workspace);
             runs.extend(accounts.into_iter().map(TableAccount::finish));
         }
         runs
-    }
-
-    /// Runs decisions of one or eight accounts on the fast path.
-    ///
-    /// Starts at `decision` and returns the number of decisions run.
-    fn run_together<const A: usize>(
-        &self,
-        accounts: &mut [TableAccount; A],
-        decision: usize,
-        workspace: &Workspace,
-    ) -> usize {
-        if !accounts.iter().all(TableAccount::is_open) {
-            return 0;
-        }
-        let mut tracks = accounts.each_mut().map(|account| BlockRun {
-            book: &mut account.book,
-            orders: &account.run.orders[decision * account.n_symbols..],
-            nav: &mut account.run.nav,
-            totals: if A == 1 { account.totals.as_mut() } else { None },
-        });
-        run_block(self.data, &self.rules, &mut tracks, workspace)
     }
 
     /// Runs the decisions of `run` one bar later; the first bar is a hold.
@@ -256,73 +231,6 @@ impl<'a> Backtest<'a> {
         }
         self.run_orders(orders)
     }
-}
-
-/// One table of decisions, and its account.
-struct TableAccount {
-    book: Book,
-    run: Run,
-    n_symbols: usize,
-    fault: Option<StepError>,
-    /// Totals of the steps so far, while the fast path runs them all.
-    ///
-    /// They cost it a tenth of its time.
-    totals: Option<Totals>,
-}
-
-impl TableAccount {
-    fn new(of: &Backtest<'_>, orders: Vec<f64>) -> Self {
-        let fault = fault_of(of, &orders);
-        let mut run = Run::begin(of.window, 0, of.rules.clone());
-        run.orders = orders;
-        Self { book: Book::new(of.data, of.window.start), run, n_symbols: of.data.n_symbols(), fault, totals: None }
-    }
-
-    fn is_open(&self) -> bool {
-        self.fault.is_none() && self.run.terminated_at.is_none()
-    }
-
-    #[inline]
-    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) {
-        if !self.is_open() {
-            return;
-        }
-        self.totals = None;
-        let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
-        match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
-            Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
-            Err(fault) => self.fault = Some(fault),
-        }
-    }
-
-    fn finish(mut self) -> Result<Run, StepError> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
-        }
-        if let Some(totals) = self.totals {
-            self.run.keep(totals);
-        }
-        // Decisions after a termination were not run.
-        self.run.orders.truncate((self.run.nav.len() - 1) * self.n_symbols);
-        Ok(self.run.finish(self.n_symbols))
-    }
-}
-
-/// Returns the fault of a table of decisions, if it has one.
-///
-/// Checked before the first trade: an account that is terminated early would hide a later fault.
-pub(crate) fn fault_of(of: &Backtest<'_>, orders: &[f64]) -> Option<StepError> {
-    let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
-    if orders.len() != decisions * n_symbols {
-        return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
-    }
-    // One pass without branches; the place of the fault is searched only if there is one.
-    if !orders.iter().fold(false, |found, weight| found | weight.is_infinite()) {
-        return None;
-    }
-    let index = orders.iter().position(|weight| weight.is_infinite())?;
-    let (bar, symbol) = (of.window.start + index / n_symbols, index % n_symbols);
-    Some(StepError::TableNotFinite { bar, symbol, weight: orders[index] })
 }
 
 /// Runs an agent over a window with default limits; `seed` keys the slippage noise.

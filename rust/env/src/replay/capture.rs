@@ -9,7 +9,8 @@ use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
 use crate::agents::Agent;
 use crate::agents::agent_answer::AgentAnswer;
 use crate::backtest::run::Run;
-use crate::backtest::run_backtest::{Backtest, BacktestError, fault_of};
+use crate::backtest::run_backtest::{Backtest, BacktestError};
+use crate::backtest::table_account::fault_of;
 use crate::episode::single_episode::{Episode, printed_closes};
 
 /// The version of this engine in records.
