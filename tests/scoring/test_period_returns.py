@@ -9,7 +9,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.report.charts.downsampling import month_returns, year_returns
 from openoutcry.scoring import return_bands
 from openoutcry.scoring.bar_statistics import bar_statistics
-from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods, ulcer_index
+from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods, drawdowns_of
 from openoutcry.scoring.period_returns import period_returns, summarize_periods, trailing
 from openoutcry.scoring.return_bands import DEPTHS, LEVELS, Bands, bands_of
 
@@ -58,7 +58,9 @@ def test_monthly_returns_are_those_of_empyrical() -> None:
     wanted = empyrical.aggregate_returns(series, "monthly")
     found = period_returns(DATES, NAV, "month")
     assert list(found.values()) == pytest.approx(wanted.tolist(), rel=1e-9, abs=1e-12)
-    assert bar_statistics(DATES, NAV, RETURNS).values["omega"] == pytest.approx(empyrical.omega_ratio(series))
+    assert bar_statistics(DATES, NAV, RETURNS, drawdowns_of(NAV)).values["omega"] == pytest.approx(
+        empyrical.omega_ratio(series)
+    )
 
 
 def test_a_summary_has_the_best_and_worst_period_and_quantiles() -> None:
@@ -106,15 +108,14 @@ def test_the_deepest_drawdown_is_the_maximum_drawdown_and_all_bars_below_a_peak_
     assert periods[0].depth == falls.min()
     inside = sum((len(NAV) if each.recovery is None else each.recovery) - each.peak - 1 for each in periods)
     assert inside == (falls < 0.0).sum()
-    assert ulcer_index(NAV) == pytest.approx(np.sqrt(np.mean(np.square(falls))))
+    assert drawdowns_of(NAV).ulcer_index == pytest.approx(np.sqrt(np.mean(np.square(falls))))
 
 
 def test_statistics_of_bars_match_direct_counts_and_undefined_ones_have_a_reason() -> None:
     returns = np.array([0.1, 0.1, -0.1, 0.0, -0.1, -0.1])
     nav = np.concatenate([[1.0], np.cumprod(1.0 + returns)])
     dates = [f"2020-01-{day:02}" for day in range(1, 8)]
-    gross = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.5, 1.0])
-    found = bar_statistics(dates, nav, returns, gross).values
+    found = bar_statistics(dates, nav, returns, drawdowns_of(nav), 4 / 6).values
     assert (found["longest_gain"], found["longest_loss"], found["n_drawdowns"]) == (2.0, 2.0, 1.0)
     assert (found["positive_bars"], found["time_in_market"]) == pytest.approx((2 / 6, 4 / 6))
     assert found["omega"] == pytest.approx(0.2 / 0.3)
@@ -122,7 +123,8 @@ def test_statistics_of_bars_match_direct_counts_and_undefined_ones_have_a_reason
     assert found["mean_loss_month"] == pytest.approx(nav[-1] - 1.0)
     assert found["mean_gain_month"] is None
     assert found["recovery_factor"] == pytest.approx((nav[-1] - 1.0) / (1.0 - nav[-1] / 1.21))
-    rising = bar_statistics(dates, 1.1 ** np.arange(7.0), np.full(6, 0.1))
+    up = 1.1 ** np.arange(7.0)
+    rising = bar_statistics(dates, up, np.full(6, 0.1), drawdowns_of(up))
     names = {"omega", "gain_to_pain", "recovery_factor", "mean_drawdown", "mean_drawdown_days", "longest_drawdown"}
     names.add("mean_loss_month")
     assert {name for name, value in rising.values.items() if value is None} == names == set(rising.undefined)

@@ -176,6 +176,11 @@ class Run:
         return frozen(self._core.returns)
 
     @cached_property
+    def _excess(self) -> Series:
+        """Return of each bar less the risk-free one, if the dataset has one."""
+        return self.returns if self.dataset.risk_free is None else frozen(self._core.excess)
+
+    @cached_property
     def decisions(self) -> Series:
         """Target weights of each decision, shape `(n_bars - 1, n_symbols)`; NaN is a hold."""
         return frozen(self._core.decisions)

@@ -104,8 +104,8 @@ def _quantity(run: Run, trade: Trade, fills: _Fills) -> float:
     """
     sign = 1.0 if trade.is_long else -1.0
     inside = slice(*np.searchsorted(fills[0], [trade.opened, trade.closed + 1]).tolist())
-    found = zip(*(column[inside].tolist() for column in fills), strict=True)
-    added = [(bar, sign * shares, price) for bar, shares, price in found if sign * shares > 0.0]
+    rows: list[tuple[int, float, float]] = list(zip(*(column[inside].tolist() for column in fills), strict=True))
+    added = [(bar, sign * shares, price) for bar, shares, price in rows if sign * shares > 0.0]
     if not added or added[0][0] != trade.opened:
         return float("nan")
     rest = sum(shares * price for _, shares, price in added[1:])

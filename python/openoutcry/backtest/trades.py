@@ -53,7 +53,7 @@ class TradeColumns(NamedTuple):
 
     def part(self, places: slice) -> TradeColumns:
         """Return some of the trades."""
-        return TradeColumns(*(column[places] for column in self))
+        return TradeColumns._make(column[places] for column in self)
 
     def rows(self) -> tuple[Trade, ...]:
         """Return each trade."""

@@ -32,7 +32,7 @@ def rolling_of(run: Run) -> Rolling | None:
     For a run shorter than two years the window is half the run. None if that is fewer than `MIN_WINDOW` returns, or if
     the number of bars per year is unknown.
     """
-    excess, periods = run._core.excess, run.dataset.periods_per_year
+    excess, periods = run._excess, run.dataset.periods_per_year
     if periods is None:
         return None
     n_window = min(max(round(periods), MIN_WINDOW), len(excess) // 2)
@@ -49,7 +49,7 @@ def skill_of(run: Run, n_trials: int = 1) -> Skill | None:
 
     `n_trials` includes this run. None if the Sharpe ratio has a caveat in `run.caveats`, or without bars per year.
     """
-    excess, periods = run._core.excess, run.dataset.periods_per_year
+    excess, periods = run._excess, run.dataset.periods_per_year
     if "sharpe" in run.caveats or periods is None:
         return None
     values: dict[str, float | None] = {"n_trials": float(n_trials), "n_returns": float(len(excess))}

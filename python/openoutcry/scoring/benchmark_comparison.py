@@ -179,14 +179,15 @@ def rolling_sortino(excess: Floats, n_window: int, periods_per_year: float) -> F
 
 
 def _sums(values: Floats, n_window: int) -> Floats:
-    total = np.concatenate([[0.0], np.cumsum(values)])
+    total = np.zeros(len(values) + 1)
+    np.cumsum(values, out=total[1:])
     difference: Floats = total[n_window:] - total[:-n_window]
     return difference
 
 
 def risk_free_of(returns: Floats, excess: Floats) -> Floats | None:
     """Return the risk-free return per bar of a run; None without a rate."""
-    return None if np.array_equal(returns, excess) else returns - excess
+    return None if returns is excess or np.array_equal(returns, excess) else returns - excess
 
 
 def summary_of(returns: Floats, periods_per_year: float | None, risk_free: Floats | None) -> Statistics:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 
-__all__ = ["Drawdown", "Drawdowns", "calendar_days", "drawdown_periods", "drawdowns_of", "ulcer_index"]
+__all__ = ["Drawdown", "Drawdowns", "calendar_days", "drawdown_periods", "drawdowns_of"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -56,6 +56,11 @@ class Drawdowns:
         """Bar of the recovery of each, or the last bar."""
         return np.minimum(self.after, len(self.falls) - 1)
 
+    @property
+    def ulcer_index(self) -> float:
+        """Root mean square drawdown over all bars (Martin and McCann 1989)."""
+        return float(np.sqrt((self.falls**2).mean()))
+
     def deepest(self, n_most: int | None = None) -> list[Drawdown]:
         """Return the deepest drawdowns, by default all."""
         found = []
@@ -93,8 +98,3 @@ def _days(dates: Sequence[str], bars: Places | int) -> Any:
         return dates.times[bars].astype("datetime64[D]")
     texts = [dates[bar][:10] for bar in np.ravel(bars).tolist()]
     return np.array(texts, dtype="datetime64[D]").reshape(np.shape(bars))
-
-
-def ulcer_index(nav: Floats) -> float:
-    """Return the root mean square drawdown over all bars (Martin and McCann 1989)."""
-    return float(np.sqrt((native.drawdowns(np.ascontiguousarray(nav)) ** 2).mean()))

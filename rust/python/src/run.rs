@@ -246,8 +246,8 @@ fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Win
 impl Run {
     /// NAV at the close of each bar, shape `(n_bars,)`; 1 at the first.
     #[getter]
-    fn nav<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        arrays::borrowed(&slf.get().core.nav, slf)
+    fn nav<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        arrays::vector(py, self.core.nav.clone())
     }
 
     /// Simple return of each bar after the first, shape `(n_bars - 1,)`.
@@ -292,6 +292,13 @@ impl Run {
     #[getter]
     fn terminated_at(&self) -> Option<usize> {
         self.core.terminated_at
+    }
+
+    /// Share of the bars after the first with a position at the close.
+    #[getter]
+    fn time_in_market(&self, py: Python<'_>) -> PyResult<f64> {
+        let totals = py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
+        Ok(totals.n_invested as f64 / self.settings.window().n_decisions() as f64)
     }
 
     /// Return the weights held at each close, shape `(n_bars, n_symbols)`.
@@ -376,7 +383,7 @@ impl Run {
         if n_decisions == 0 {
             return Ok(Trading::UNKNOWN);
         }
-        let Totals { turnover, cost, gross, net } = py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
+        let Totals { turnover, cost, gross, net, .. } = py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
         let mean = |total: f64| Ok(total / n_decisions as f64);
         Ok(Trading { turnover: mean(turnover), cost: mean(cost), gross: mean(gross), net: mean(net) })
     }

@@ -4,8 +4,8 @@ use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError, Window,
-    Workspace,
+    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError, Stepped,
+    Totals, Window, Workspace,
 };
 use thiserror::Error;
 
@@ -132,13 +132,18 @@ impl<'a> Backtest<'a> {
     pub fn run(&self, agent: &mut (impl Agent + ?Sized)) -> Result<Run, StepError> {
         let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
         let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
+        let mut totals = Totals::default();
         while !episode.done() && !agent.only_holds() {
-            self.decide_once(&mut episode, &mut run, |observation| Ok::<_, StepError>(agent.decide(observation)))?;
+            let before = run.nav[run.nav.len() - 1];
+            let decide = |observation: &MarketObservation| Ok::<_, StepError>(agent.decide(observation));
+            let stepped = self.decide_once(&mut episode, &mut run, decide)?;
+            totals.add(before, stepped.turnover, &stepped.costs, episode.book.exposure());
         }
         if episode.done() {
+            run.keep(totals);
             return Ok(run.finish(self.data.n_symbols()));
         }
-        self.run_account(TableAccount::holding(self, episode.book, run))
+        self.run_account(TableAccount::holding(self, episode.book, run, totals))
     }
 
     /// Runs a fallible function over the window.
@@ -164,13 +169,13 @@ impl<'a> Backtest<'a> {
         episode: &mut Episode,
         run: &mut Run,
         decide: impl FnOnce(&MarketObservation) -> Result<Decision, E>,
-    ) -> Result<(), E> {
+    ) -> Result<Stepped, E> {
         let as_of = self.data.as_of(episode.book.bar());
         let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
         let stepped = episode.decide(self.data, &decision)?;
         run.orders.extend_from_slice(&self.decided(&decision, episode));
         run.push(&stepped, episode.events(), episode.refusals());
-        Ok(())
+        Ok(stepped)
     }
 
     /// Returns the weights that an agent decided.

@@ -147,10 +147,10 @@ impl TableAccount {
     }
 
     /// Returns an account that holds until the end, after the decisions of a run.
-    pub(crate) fn holding(of: &Backtest<'_>, book: Book, mut run: Run) -> Self {
+    pub(crate) fn holding(of: &Backtest<'_>, book: Book, mut run: Run, totals: Totals) -> Self {
         let n_symbols = of.data.n_symbols();
         run.orders.resize(of.window.n_decisions() * n_symbols, f64::NAN);
-        Self { book, run, n_symbols, fault: None, totals: None }
+        Self { book, run, n_symbols, fault: None, totals: Some(totals) }
     }
 
     fn is_open(&self) -> bool {
