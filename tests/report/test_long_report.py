@@ -14,6 +14,7 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.trades import trades_of
 from openoutcry.report.charts.null_fan import fan_places
+from openoutcry.report.charts.scales import value_scale
 from openoutcry.report.run_report import full_view_of, tables_of
 from openoutcry.scoring.drawdown_periods import drawdown_periods
 from openoutcry.scoring.null_agents import LEVELS, nav_quantiles_at
@@ -54,6 +55,14 @@ def test_a_report_of_twice_the_bars_makes_no_more_calls_and_no_larger_page(tmp_p
     assert long < short + 20_000  # of 110,000 bars and 55,000 trades more
     sizes = [(tmp_path / f"{n_bars}.html").stat().st_size for n_bars in (110_000, 220_000)]
     assert max(sizes) < 500_000
+
+
+def test_an_axis_of_many_decades_has_few_ticks_with_readable_labels() -> None:
+    scale = value_scale([np.array([3e-63, 1.2])], "auto", include=[1.0])
+    ticks = scale.ticks()
+    assert 4 <= len(ticks) <= 7
+    assert 1.0 in ticks
+    assert [scale.show_number(tick) for tick in ticks][-2:] == ["1e-14", "1"]
 
 
 @pytest.mark.skipif(not FULL, reason="OPENOUTCRY_FULL: a million bars")

@@ -209,8 +209,8 @@ def _with_rolling(analysis: Analysis, run: Run, other: Benchmark | None, rate: F
     volatility = np.concatenate([[np.nan], rolling_volatility(run.returns, n_window, periods)])
     beta = None
     if other is not None:
-        cash = np.zeros(len(run.returns)) if rate is None else rate
-        beta = np.concatenate([[np.nan], rolling_beta(run.returns - cash, other.returns - cash, n_window).beta])
+        own, held = (each if rate is None else each - rate for each in (run.returns, other.returns))
+        beta = np.concatenate([[np.nan], rolling_beta(own, held, n_window).beta])
     sortino = np.concatenate([[np.nan], rolling_sortino(run._excess, n_window, periods)])
     return replace(
         analysis, n_window=n_window, rolling_volatility=volatility, rolling_sortino=sortino, rolling_beta=beta

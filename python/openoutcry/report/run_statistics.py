@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from math import isfinite
 
 import numpy as np
@@ -77,6 +78,7 @@ def _try(compute: _Compute) -> tuple[tuple[float, ...], str]:
 def _statistics(excess: skill.Series, periods: float, n_trials: int) -> dict[tuple[str, ...], _Compute]:
     """Return the statistics to compute, keyed by the names of their values."""
 
+    @cache
     def moments() -> skill.Moments:
         return skill.Moments.of(excess)
 

@@ -70,9 +70,9 @@ def compare(
         `up_capture` and `down_capture` are ratios of geometric mean returns over the bars in which the benchmark
         gained or lost. `treynor` is the annual mean excess return over beta.
     """
-    rate = np.zeros(len(returns)) if risk_free is None else risk_free
     less = "" if risk_free is None else " less the risk-free rate"
-    found = _regressed(returns - rate, benchmark - rate, periods_per_year, less)
+    excess, other = (each if risk_free is None else each - risk_free for each in (returns, benchmark))
+    found = _regressed(excess, other, periods_per_year, less)
     found |= _tracked(returns, benchmark, periods_per_year)
     found |= {"up_capture": _capture(returns, benchmark, 1.0), "down_capture": _capture(returns, benchmark, -1.0)}
     return collected(found | {"n_returns": float(len(returns))})

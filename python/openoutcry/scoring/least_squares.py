@@ -68,6 +68,7 @@ def fit(values: Floats, columns: Floats, lags: int | None = None) -> Fit:
     # One column alone has the length 1.
     if n_columns > 1 and np.linalg.svd(centred / lengths, compute_uv=False)[-1] < _COLLINEAR:
         raise refusal("argument_invalid", "regressors must not be combinations of each other; received such columns")
+    del centred  # as long as the returns, which may be many
     design = np.column_stack([np.ones(n_rows), columns])
     scales = np.concatenate([[1.0], lengths])
     inverse = np.linalg.inv((design / scales).T @ (design / scales)) / np.outer(scales, scales)
