@@ -63,6 +63,8 @@ def test_an_axis_of_many_decades_has_few_ticks_with_readable_labels() -> None:
     assert 4 <= len(ticks) <= 7
     assert 1.0 in ticks
     assert [scale.show_number(tick) for tick in ticks][-2:] == ["1e-14", "1"]
+    # A NAV below the normal numbers has no margin on a log scale.
+    assert not value_scale([np.array([2e-322, 1.0])], "auto").log
 
 
 @pytest.mark.skipif(not FULL, reason="OPENOUTCRY_FULL: a million bars")

@@ -151,7 +151,8 @@ type FillColumns<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 fn fill_columns<'py>(py: Python<'py>, fills: &[Fill]) -> FillColumns<'py> {
-    let places = |of: fn(&Fill) -> usize| PyArray1::from_iter(py, fills.iter().map(|fill| of(fill).cast_signed() as i64));
+    let places =
+        |of: fn(&Fill) -> usize| PyArray1::from_iter(py, fills.iter().map(|fill| of(fill).cast_signed() as i64));
     let numbers = |of: fn(&Fill) -> f64| PyArray1::from_iter(py, fills.iter().map(of));
     (places(|fill| fill.bar), places(|fill| fill.symbol), numbers(|fill| fill.shares), numbers(|fill| fill.price))
 }
@@ -383,7 +384,8 @@ impl Run {
         if n_decisions == 0 {
             return Ok(Trading::UNKNOWN);
         }
-        let Totals { turnover, cost, gross, net, .. } = py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
+        let Totals { turnover, cost, gross, net, .. } =
+            py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
         let mean = |total: f64| Ok(total / n_decisions as f64);
         Ok(Trading { turnover: mean(turnover), cost: mean(cost), gross: mean(gross), net: mean(net) })
     }

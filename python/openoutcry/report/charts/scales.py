@@ -20,6 +20,7 @@ HEIGHT = 1200
 
 _DAY = 86_400
 _LEAST_DECIMAL = 1e-6
+_LEAST_LOG = 1e-290
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -120,12 +121,12 @@ def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequen
 
     Args:
         series: Values to draw.
-        scale: `linear`, `log`, or `auto`: log if all values are positive and the largest is 3 times the smallest.
+        scale: `linear`, `log`, or `auto`: log if all values are above 1e-290 and the largest is 3 times the smallest.
         include: Values that must be on the axis.
     """
     low = min(*(float(s.min()) for s in series), *include, math.inf)
     high = max(*(float(s.max()) for s in series), *include, -math.inf)
-    log = scale == "log" or (scale == "auto" and low > 0.0 and high / low >= 3.0)
+    log = scale == "log" or (scale == "auto" and low > _LEAST_LOG and high / low >= 3.0)
     if log:
         if low <= 0.0:
             raise ValueError(f"a log scale must have positive values; received {low}")

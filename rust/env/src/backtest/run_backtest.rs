@@ -4,8 +4,8 @@ use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError, Stepped,
-    Totals, Window, Workspace,
+    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError,
+    Stepped, Totals, Window, Workspace,
 };
 use thiserror::Error;
 
