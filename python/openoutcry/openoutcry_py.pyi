@@ -1657,7 +1657,10 @@ def power(field: tuple[int, int], periods_per_year: float, sharpe: float, size: 
     """Return the statistical power of a comparison of agents, and a sentence about it."""
 
 def trades(movements: tuple[_Whole, _Whole, _Whole, _Vector, _Vector, _Vector], n_symbols: int) -> dict[str, Any]:
-    """Return the trades of movements in chronological order as columns, and their statistics."""
+    """Return the trades of movements as columns, and their statistics.
+
+    The movements are in chronological order.
+    """
 
 def scenario_spec(name: str) -> str:
     """Return the canonical JSON of the spec of a tier or family by its name.

@@ -118,7 +118,10 @@ def _quantity(run: Run, trade: Trade, fills: _Fills) -> float:
 
 
 def _prices(run: Run, trades: TradeColumns) -> Mapping[tuple[int, int], list[float]]:
-    """Return prices of fills and settlements by bar and symbol, in order, at the ends of trades."""
+    """Return prices of fills and settlements at the ends of trades, in order.
+
+    By bar and symbol.
+    """
     bars, symbols, _, filled = run._fills
     ends = np.unique(np.concatenate([trades.opened, trades.closed]))
     kept = np.flatnonzero(np.isin(bars, ends))

@@ -42,7 +42,7 @@ class Trade(NamedTuple):
 
 
 class TradeColumns(NamedTuple):
-    """Closed trades as columns, one per field of `Trade`, in the order of their closes."""
+    """Closed trades as columns, in the order of their closes."""
 
     symbol: Places
     opened: Places
@@ -178,7 +178,7 @@ def trades_of(run: Run) -> Trades:
 
 
 def closed_trades(run: Run) -> tuple[TradeColumns, dict[str, Any]]:
-    """Return the closed trades of `trades_of` as columns, and the other fields of `Trades`."""
+    """Return the closed trades as columns, and the other fields of `Trades`."""
     parts = [*_corporate_actions(run), *_fills(run)]
     steps = np.concatenate([step for step, _ in parts])
     movements = [np.concatenate(columns) for columns in zip(*(columns for _, columns in parts), strict=True)]

@@ -142,7 +142,7 @@ class _Plan:
     trade_rate: float
 
     def write(self, rows: Floats, place: int, rng: np.random.Generator) -> None:
-        """Write the trades of an agent to rows of NaN, the first of which is the decision `place`."""
+        """Write the trades of an agent to rows of NaN, the first of them `place`."""
         changes = rng.random(len(rows)) < self.trade_rate
         if place == 0:
             changes[0] = True
@@ -159,7 +159,7 @@ class _Plan:
 
 
 def _plan_of(run: Run, rng: np.random.Generator) -> _Plan | None:
-    """Return what the random agents of a run draw from; None if it never held a position."""
+    """Return what random agents draw from; None if the run never held a position."""
     held = run.weights[1:]
     if not held.any():
         return None

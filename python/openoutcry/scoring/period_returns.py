@@ -68,9 +68,9 @@ def period_returns(dates: Sequence[str], nav: Floats, unit: str) -> dict[str, fl
 
 
 def period_ends(dates: Sequence[str], unit: str) -> tuple[Places, Places]:
-    """Return the last bar of each calendar period, and the number of the period since 1970.
+    """Return the last bar of each calendar period, and the number of the period.
 
-    The number of a week is the day of its Monday.
+    Numbers are since 1970. The number of a week is the day of its Monday.
     """
     bars, days = _day_ends(dates)
     periods = _periods(days, unit)

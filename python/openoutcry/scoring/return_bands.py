@@ -141,7 +141,7 @@ def _no_cagr(n_returns: int, periods_per_year: float | None) -> str:
 
 
 def _cells_of(returns: Floats) -> _Cells:
-    """Return the cells of a series: its bars, or at most `_MOST_CELLS` of about equal length."""
+    """Return the cells of a series: its bars, or 25,000 of about equal length."""
     n = len(returns)
     n_cells = min(n, _MOST_CELLS)
     edges = np.arange(n_cells + 1) * n // n_cells
@@ -163,7 +163,10 @@ def _cells_of(returns: Floats) -> _Cells:
 
 
 def _paths(cells: _Cells, length: float, n_paths: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Yield paths in chunks: NAV at the edges of cells, shape `(n_chunk, n_cells + 1)`, and drawdowns."""
+    """Yield paths in chunks: NAV at the edges of cells, and drawdowns.
+
+    Shapes `(n_chunk, n_cells + 1)` and `(n_chunk,)`.
+    """
     rng, n = np.random.default_rng(seed), len(cells.growth)
     size = max(_CHUNK // n, 1)
     steps = np.arange(n)

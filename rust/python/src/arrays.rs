@@ -34,7 +34,7 @@ pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64
     values.into_pyarray(py)
 }
 
-/// Returns values of a frozen object as a read-only array that keeps the object alive.
+/// Returns values of a frozen object as a read-only array that keeps it alive.
 ///
 /// The values must be those of the object.
 #[expect(unsafe_code, reason = "the array borrows from an object that it keeps alive and that never changes")]

@@ -314,7 +314,7 @@ impl Run {
         Ok(fill_columns(py, &fills))
     }
 
-    /// Return the weights and the fills of one replay, which also gives costs and gains.
+    /// Return the weights and the fills, of a replay that also gives the flows.
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, FillColumns<'py>)> {
         let (weights, fills) = py.detach(|| self.core.positions(&self.dataset.0)).map_err(to_py)?;
         Ok((arrays::matrix(py, weights, self.core.nav.len())?, fill_columns(py, &fills)))

@@ -2,16 +2,14 @@ use std::borrow::Cow;
 
 use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
-use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
     ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError,
-    Stepped, Totals, Window, Workspace,
+    Stepped, Window,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
 use crate::backtest::run::Run;
-use crate::backtest::table_account::TableAccount;
 use crate::episode::single_episode::{Episode, check_lookback};
 
 /// A backtest: a market, a window, and the settings of a run.
@@ -124,28 +122,6 @@ impl<'a> Backtest<'a> {
         self
     }
 
-    /// Runs an agent over the window.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a decision holds a weight that is not finite, or NAV leaves the range of f64.
-    pub fn run(&self, agent: &mut (impl Agent + ?Sized)) -> Result<Run, StepError> {
-        let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
-        let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
-        let mut totals = Totals::default();
-        while !episode.done() && !agent.only_holds() {
-            let before = run.nav[run.nav.len() - 1];
-            let decide = |observation: &MarketObservation| Ok::<_, StepError>(agent.decide(observation));
-            let stepped = self.decide_once(&mut episode, &mut run, decide)?;
-            totals.add(before, stepped.turnover, &stepped.costs, episode.book.exposure());
-        }
-        if episode.done() {
-            run.keep(totals);
-            return Ok(run.finish(self.data.n_symbols()));
-        }
-        self.run_account(TableAccount::holding(self, episode.book, run, totals))
-    }
-
     /// Runs a fallible function over the window.
     ///
     /// # Errors
@@ -164,7 +140,7 @@ impl<'a> Backtest<'a> {
     }
 
     /// Takes one decision of an agent, and keeps it in the run.
-    fn decide_once<E: From<StepError>>(
+    pub(crate) fn decide_once<E: From<StepError>>(
         &self,
         episode: &mut Episode,
         run: &mut Run,
@@ -192,49 +168,6 @@ impl<'a> Backtest<'a> {
         let mut orders = vec![f64::NAN; self.data.n_symbols()];
         place_orders(decision, |name| self.data.index_of(name), &mut orders);
         Cow::Owned(orders)
-    }
-
-    /// Runs the decisions in `orders`.
-    ///
-    /// One weight per decision of the window and symbol; NaN is a hold.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `orders` has the wrong length or holds an infinity.
-    pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        self.run_account(TableAccount::new(self, orders).with_totals())
-    }
-
-    /// Runs many tables of decisions.
-    ///
-    /// Each has the bits of [`Backtest::run_orders`].
-    pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
-        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
-        let mut runs = Vec::with_capacity(tables.len());
-        let mut tables = tables.into_iter().peekable();
-        while tables.peek().is_some() {
-            let mut accounts: Vec<_> =
-                tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
-            self.run_rows(&mut accounts, self.window.n_decisions(), &mut workspace);
-            runs.extend(accounts.into_iter().map(TableAccount::finish));
-        }
-        runs
-    }
-
-    /// Runs the decisions of `run` one bar later; the first bar is a hold.
-    ///
-    /// It measures the value of the signal with a delay of one bar.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `run` has another market or window.
-    pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
-        let n_symbols = self.data.n_symbols();
-        let mut orders = vec![f64::NAN; run.orders.len()];
-        if orders.len() > n_symbols {
-            orders[n_symbols..].copy_from_slice(&run.orders[..run.orders.len() - n_symbols]);
-        }
-        self.run_orders(orders)
     }
 }
 

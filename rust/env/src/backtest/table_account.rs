@@ -1,13 +1,81 @@
-//! Accounts that trade tables of decisions, alone or eight at once.
+//! Runs of agents, and of tables of decisions, alone or eight at once.
 
+use openoutcry_contract::MarketObservation;
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{BlockRun, Book, Detail, StepError, Totals, Workspace, run_block, step_once};
 
+use crate::agents::Agent;
 use crate::backtest::pace::Pace;
 use crate::backtest::run::Run;
 use crate::backtest::run_backtest::Backtest;
+use crate::episode::single_episode::Episode;
 
 impl<'a> Backtest<'a> {
+    /// Runs an agent over the window.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a decision holds a weight that is not finite, or NAV leaves the range of f64.
+    pub fn run(&self, agent: &mut (impl Agent + ?Sized)) -> Result<Run, StepError> {
+        let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
+        let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
+        let mut totals = Totals::default();
+        while !episode.done() && !agent.only_holds() {
+            let before = run.nav[run.nav.len() - 1];
+            let decide = |observation: &MarketObservation| Ok::<_, StepError>(agent.decide(observation));
+            let stepped = self.decide_once(&mut episode, &mut run, decide)?;
+            totals.add(before, stepped.turnover, &stepped.costs, episode.book.exposure());
+        }
+        if episode.done() {
+            run.keep(totals);
+            return Ok(run.finish(self.data.n_symbols()));
+        }
+        self.run_account(TableAccount::holding(self, episode.book, run, totals))
+    }
+
+    /// Runs the decisions in `orders`.
+    ///
+    /// One weight per decision of the window and symbol; NaN is a hold.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `orders` has the wrong length or holds an infinity.
+    pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
+        self.run_account(TableAccount::new(self, orders).with_totals())
+    }
+
+    /// Runs many tables of decisions.
+    ///
+    /// Each has the bits of [`Backtest::run_orders`].
+    pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
+        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
+        let mut runs = Vec::with_capacity(tables.len());
+        let mut tables = tables.into_iter().peekable();
+        while tables.peek().is_some() {
+            let mut accounts: Vec<_> =
+                tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
+            self.run_rows(&mut accounts, self.window.n_decisions(), &mut workspace);
+            runs.extend(accounts.into_iter().map(TableAccount::finish));
+        }
+        runs
+    }
+
+    /// Runs the decisions of `run` one bar later; the first bar is a hold.
+    ///
+    /// It measures the value of the signal with a delay of one bar.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `run` has another market or window.
+    pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
+        let n_symbols = self.data.n_symbols();
+        let mut orders = vec![f64::NAN; run.orders.len()];
+        if orders.len() > n_symbols {
+            orders[n_symbols..].copy_from_slice(&run.orders[..run.orders.len() - n_symbols]);
+        }
+        self.run_orders(orders)
+    }
+
     /// Returns accounts for tables of decisions that arrive in blocks of rows.
     #[must_use]
     pub fn table_blocks(&self, n_accounts: usize) -> TableBlocks<'a> {
@@ -78,9 +146,9 @@ impl<'a> Backtest<'a> {
     }
 }
 
-/// Accounts whose decisions arrive in blocks of rows; they keep nothing of earlier blocks.
+/// Accounts whose decisions arrive in blocks of rows.
 ///
-/// Eight accounts run at once, with the bits of [`Backtest::run_tables`].
+/// They keep nothing of earlier blocks. Eight accounts run at once, with the bits of [`Backtest::run_tables`].
 pub struct TableBlocks<'a> {
     backtest: Backtest<'a>,
     accounts: Vec<TableAccount>,
@@ -115,7 +183,9 @@ impl TableBlocks<'_> {
         self.accounts.iter_mut().find_map(|account| account.fault.take()).map_or(Ok(()), Err)
     }
 
-    /// Returns the NAV of each account before the last rows and after each; less after a termination.
+    /// Returns the NAV of each account before the last rows and after each.
+    ///
+    /// It is shorter after a termination.
     pub fn navs(&self) -> impl Iterator<Item = &[f64]> {
         self.accounts.iter().map(|account| &*account.run.nav)
     }
