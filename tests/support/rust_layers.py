@@ -99,7 +99,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
         "episode_windows": {"arguments", "batch_options", "error"},
         "run": {"agents", "arguments", "arrays", "costs", "dataset", "error", "events", "limits", "metrics", "record"},
         "table_blocks": {"arrays", "dataset", "error", "run"},
-        "trades": {"error", "skill"},
+        "trade_columns": {"error", "skill"},
         "verdict": {"arguments", "costs", "dataset", "error", "limits", "record"},
     },
     "wasm": {

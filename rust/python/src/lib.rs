@@ -39,7 +39,7 @@ mod skill;
 mod state;
 mod step_records;
 mod table_blocks;
-mod trades;
+mod trade_columns;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -119,7 +119,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::passive_returns, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_tables, module)?)?;
     module.add_function(wrap_pyfunction!(table_blocks::nav_of_blocks, module)?)?;
-    module.add_function(wrap_pyfunction!(trades::trades, module)?)?;
+    module.add_function(wrap_pyfunction!(trade_columns::trades, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
     module.add_function(wrap_pyfunction!(scenario::check_scenario_spec, module)?)?;
