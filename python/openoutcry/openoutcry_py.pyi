@@ -4,7 +4,7 @@ Meaning and units are those of `contract/README.md`. Every error is an `OpenOutc
 `contract/errors.json`; a refused call leaves its object unchanged.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
@@ -153,6 +153,7 @@ _Table: TypeAlias = npt.NDArray[np.float64]
 _Places: TypeAlias = npt.NDArray[np.uint32]
 _Whole: TypeAlias = npt.NDArray[np.int64]
 _Bars: TypeAlias = tuple[int, int]
+_Fills: TypeAlias = tuple[_Whole, _Whole, _Vector, _Vector]
 
 class OpenOutcryError(ValueError):
     """A refused argument or step: `slug: <what is required>; received <value>`."""
@@ -914,8 +915,11 @@ class Run:
     def decisions(self) -> _Table: ...
     @property
     def terminated_at(self) -> int | None: ...
+    @property
+    def time_in_market(self) -> float: ...
     def weights(self) -> _Table: ...
-    def fills(self) -> list[tuple[int, int, float, float]]: ...
+    def fills(self) -> _Fills: ...
+    def positions(self) -> tuple[_Table, _Fills]: ...
     def events(self) -> list[dict[str, Any]]: ...
     def delayed(self) -> Run: ...
     def metrics(self) -> tuple[dict[str, float | None], dict[str, str]]: ...
@@ -1402,6 +1406,15 @@ def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -
     Return the runs before the first fault, and the fault.
     """
 
+def nav_of_blocks(
+    dataset: Dataset, blocks: Iterable[Sequence[_Table]], settings: Settings, bars: Sequence[int]
+) -> list[_Vector]:
+    """Return the NAV of tables of target weights at some bars of the window.
+
+    Each block is a list of tables of the same shape, one per account, with the next decisions. Eight accounts run at
+    once, and have the NAV of `run_tables`. A run that ends early keeps its last NAV.
+    """
+
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
     """Refuse a market given as rows whose tables would be much larger than the rows."""
@@ -1662,8 +1675,11 @@ def calibrate(orders: list[tuple[float | None, float, float, float]], n_bins: in
 def power(field: tuple[int, int], periods_per_year: float, sharpe: float, size: float, power: float) -> dict[str, Any]:
     """Return the statistical power of a comparison of agents, and a sentence about it."""
 
-def trades(movements: list[tuple[int, int, str, float, float, float]], n_symbols: int) -> dict[str, Any]:
-    """Return the trades of movements in chronological order, and their statistics."""
+def trades(movements: tuple[_Whole, _Whole, _Whole, _Vector, _Vector, _Vector], n_symbols: int) -> dict[str, Any]:
+    """Return the trades of movements as columns, and their statistics.
+
+    The movements are in chronological order.
+    """
 
 def scenario_spec(name: str) -> str:
     """Return the canonical JSON of the spec of a tier or family by its name.

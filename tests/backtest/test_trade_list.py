@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,10 @@ def run_of(weights: list[list[float]], fee_bps: float = 0.0) -> oo.Run:
     return oo.run_backtest(DATA, weights, (0, 7), costs, oo.Limits.off())
 
 
+def profits_of(trips: Sequence[RoundTrip]) -> np.ndarray:
+    return np.array([each.profit for each in trips])
+
+
 def test_a_trade_has_its_dates_prices_size_and_profit_in_account_currency() -> None:
     nan = float("nan")
     run = run_of([[0.5, -0.5], [nan, nan], [nan, nan], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
@@ -30,7 +36,7 @@ def test_a_trade_has_its_dates_prices_size_and_profit_in_account_currency() -> N
     assert (a.quantity, a.notional, a.profit, a.return_, a.n_bars) == pytest.approx((50.0, 500.0, 100.0, 0.2, 3))
     assert (b.quantity, b.notional, b.profit, b.return_) == pytest.approx((25.0, 500.0, 50.0, 0.1))
     assert run.nav[-1] == pytest.approx(1.15)
-    assert payoff_of(round_trips(run)) == (None, pytest.approx(75.0))
+    assert payoff_of(profits_of(round_trips(run))) == (None, pytest.approx(75.0))
 
 
 def test_a_flip_closes_one_trade_and_opens_another_at_the_price_of_its_fill() -> None:
@@ -45,7 +51,7 @@ def test_a_flip_closes_one_trade_and_opens_another_at_the_price_of_its_fill() ->
 def test_a_position_at_the_last_close_is_no_trade() -> None:
     run = run_of([[0.5, -0.25], *[[float("nan")] * 2] * 6])
     assert round_trips(run) == ()
-    assert payoff_of(()) == (None, None)
+    assert payoff_of(profits_of(())) == (None, None)
     assert [(each.symbol, each.side) for each in open_positions(run)] == [("A", "long"), ("B", "short")]
     assert sum(each.weight for each in open_positions(run)) == pytest.approx(run.weights[-1].sum())
 
@@ -56,7 +62,7 @@ def test_profits_of_the_list_are_those_of_the_statistics_of_trades() -> None:
     profits = np.array([each.profit for each in trips]) / run.cost_model.capital
     assert found.win_rate == (profits > 0.0).mean()
     assert found.profit_factor == pytest.approx(profits[profits > 0].sum() / -profits[profits < 0].sum())
-    payoff, expectancy = payoff_of(trips)
+    payoff, expectancy = payoff_of(profits_of(trips))
     assert payoff == pytest.approx(found.average_win / -found.average_loss)  # type: ignore[operator]
     assert expectancy == pytest.approx(profits.mean() * run.cost_model.capital)
     assert all(isinstance(each, RoundTrip) and each.entry_date < each.exit_date for each in trips)

@@ -7,10 +7,11 @@ import pytest
 
 from openoutcry import openoutcry_py as native
 from openoutcry.report.charts.downsampling import month_returns, year_returns
+from openoutcry.scoring import return_bands
 from openoutcry.scoring.bar_statistics import bar_statistics
-from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods, ulcer_index
+from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods, drawdowns_of
 from openoutcry.scoring.period_returns import period_returns, summarize_periods, trailing
-from openoutcry.scoring.return_bands import DEPTHS, Bands, bands_of
+from openoutcry.scoring.return_bands import DEPTHS, LEVELS, Bands, bands_of
 
 RNG = np.random.default_rng(8)
 DAYS = np.arange("2019-11-25", "2023-03-10", dtype="datetime64[D]")
@@ -57,7 +58,9 @@ def test_monthly_returns_are_those_of_empyrical() -> None:
     wanted = empyrical.aggregate_returns(series, "monthly")
     found = period_returns(DATES, NAV, "month")
     assert list(found.values()) == pytest.approx(wanted.tolist(), rel=1e-9, abs=1e-12)
-    assert bar_statistics(DATES, NAV, RETURNS).values["omega"] == pytest.approx(empyrical.omega_ratio(series))
+    assert bar_statistics(DATES, NAV, RETURNS, drawdowns_of(NAV)).values["omega"] == pytest.approx(
+        empyrical.omega_ratio(series)
+    )
 
 
 def test_a_summary_has_the_best_and_worst_period_and_quantiles() -> None:
@@ -105,15 +108,14 @@ def test_the_deepest_drawdown_is_the_maximum_drawdown_and_all_bars_below_a_peak_
     assert periods[0].depth == falls.min()
     inside = sum((len(NAV) if each.recovery is None else each.recovery) - each.peak - 1 for each in periods)
     assert inside == (falls < 0.0).sum()
-    assert ulcer_index(NAV) == pytest.approx(np.sqrt(np.mean(np.square(falls))))
+    assert drawdowns_of(NAV).ulcer_index == pytest.approx(np.sqrt(np.mean(np.square(falls))))
 
 
 def test_statistics_of_bars_match_direct_counts_and_undefined_ones_have_a_reason() -> None:
     returns = np.array([0.1, 0.1, -0.1, 0.0, -0.1, -0.1])
     nav = np.concatenate([[1.0], np.cumprod(1.0 + returns)])
     dates = [f"2020-01-{day:02}" for day in range(1, 8)]
-    gross = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.5, 1.0])
-    found = bar_statistics(dates, nav, returns, gross).values
+    found = bar_statistics(dates, nav, returns, drawdowns_of(nav), 4 / 6).values
     assert (found["longest_gain"], found["longest_loss"], found["n_drawdowns"]) == (2.0, 2.0, 1.0)
     assert (found["positive_bars"], found["time_in_market"]) == pytest.approx((2 / 6, 4 / 6))
     assert found["omega"] == pytest.approx(0.2 / 0.3)
@@ -121,7 +123,8 @@ def test_statistics_of_bars_match_direct_counts_and_undefined_ones_have_a_reason
     assert found["mean_loss_month"] == pytest.approx(nav[-1] - 1.0)
     assert found["mean_gain_month"] is None
     assert found["recovery_factor"] == pytest.approx((nav[-1] - 1.0) / (1.0 - nav[-1] / 1.21))
-    rising = bar_statistics(dates, 1.1 ** np.arange(7.0), np.full(6, 0.1))
+    up = 1.1 ** np.arange(7.0)
+    rising = bar_statistics(dates, up, np.full(6, 0.1), drawdowns_of(up))
     names = {"omega", "gain_to_pain", "recovery_factor", "mean_drawdown", "mean_drawdown_days", "longest_drawdown"}
     names.add("mean_loss_month")
     assert {name for name, value in rising.values.items() if value is None} == names == set(rising.undefined)
@@ -179,3 +182,42 @@ def test_blocks_keep_the_order_of_correlated_returns() -> None:
     assert found.block_length > 5.0
     apart = np.sqrt(len(smooth)) * np.log1p(smooth).std()
     assert np.log(found.final[0.95] / found.final[0.05]) > 1.5 * 2 * 1.645 * apart
+
+
+def test_the_cells_of_a_long_series_keep_its_drawdowns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same paths, bar by bar: the extremes of the cells give their drawdowns, and their NAV at the edges."""
+    returns = np.random.default_rng(3).normal(0.0, 0.02, 1003)
+    returns[700] = -0.6
+    monkeypatch.setattr(return_bands, "_MOST_CELLS", 100)
+    cells = return_bands._cells_of(returns)
+    edges = cells.edges.tolist()
+    assert set(np.diff(edges)) == {10, 11}
+    assert (edges[0], edges[-1]) == (0, 1003)
+    chosen = np.random.default_rng(4).integers(100, size=(7, 100))
+    paths = np.concatenate([np.ones((7, 1)), np.cumprod(cells.growth[chosen], axis=1)], axis=1)
+    for row, path, depth in zip(chosen, paths, return_bands._depths(cells, chosen, paths), strict=True):
+        bars = np.concatenate([returns[edges[cell] : edges[cell + 1]] for cell in row])
+        nav = np.concatenate([[1.0], np.cumprod(1.0 + bars)])
+        assert depth == pytest.approx(native.drawdowns(nav).min(), rel=1e-12)
+        assert path[-1] == pytest.approx(nav[-1], rel=1e-12)
+
+
+def test_bands_of_a_long_series_are_near_those_of_its_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    returns = np.random.default_rng(6).normal(1e-4, 0.01, 6000)
+    alone = bands(returns, 252.0, 0, 800)
+    monkeypatch.setattr(return_bands, "_MOST_CELLS", 300)
+    cells = bands(returns, 252.0, 0, 800)
+    assert (alone.cell, cells.cell) == (1.0, 20.0)
+    assert cells.block_length >= 20.0
+    assert cells.bars[-1] == alone.bars[-1] == 6000
+    for level in LEVELS:
+        assert np.log(cells.final[level]) == pytest.approx(np.log(alone.final[level]), abs=0.2)
+        assert cells.drawdown[level] == pytest.approx(alone.drawdown[level], abs=0.05)
+
+
+def test_a_series_that_ends_in_ruin_has_bands_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    returns = np.concatenate([np.random.default_rng(6).normal(0.0, 0.01, 500), [-1.0], np.zeros(99)])
+    monkeypatch.setattr(return_bands, "_MOST_CELLS", 60)
+    found = bands(returns, 252.0, 0, 50)
+    assert found.drawdown[0.05] == -1.0
+    assert all(np.isfinite(nav).all() for nav in found.nav.values())

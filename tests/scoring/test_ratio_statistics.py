@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from openoutcry.scoring.benchmark_comparison import rolling_sortino
+from openoutcry.scoring.benchmark_comparison import rolling_sortino, summary_of
+from openoutcry.scoring.drawdown_periods import drawdowns_of
 from openoutcry.scoring.ratio_statistics import ratio_statistics
+from openoutcry.scoring.statistic_values import Statistics
 
 RNG = np.random.default_rng(12)
 RETURNS = np.where(RNG.random(700) < 0.05, 0.0, RNG.standard_t(5, 700) * 0.008 + 3e-4)
 RATE = np.full(700, 4e-5) + 2e-5 * RNG.random(700)
 NAV = np.concatenate([[1.0], np.cumprod(1.0 + RETURNS)])
 EXACT = {"rel": 1e-12, "abs": 0.0}
+
+
+def ratios(nav: np.ndarray, returns: np.ndarray, periods: float | None, rate: np.ndarray | None) -> Statistics:
+    return ratio_statistics(drawdowns_of(nav), returns, summary_of(returns, periods, rate), periods, rate)
 
 
 def test_every_ratio_is_that_of_its_formula() -> None:
@@ -23,7 +29,7 @@ def test_every_ratio_is_that_of_its_formula() -> None:
     drawdowns = NAV / np.maximum.accumulate(NAV) - 1.0
     ulcer = np.sqrt((drawdowns**2).mean())
     growth = np.prod(1.0 + RETURNS) ** (252.0 / 700) - np.prod(1.0 + RATE) ** (252.0 / 700)
-    found = ratio_statistics(NAV, RETURNS, 252.0, RATE)
+    found = ratios(NAV, RETURNS, 252.0, RATE)
     wanted = {
         "kelly": (payoff * wins - (1.0 - wins)) / payoff,
         "payoff_bars": payoff,
@@ -37,7 +43,7 @@ def test_every_ratio_is_that_of_its_formula() -> None:
     assert set(found.values) == set(wanted)
     for name, value in wanted.items():
         assert found.values[name] == pytest.approx(value, **EXACT), name
-    bare = ratio_statistics(NAV, RETURNS, 252.0, None)
+    bare = ratios(NAV, RETURNS, 252.0, None)
     assert bare.values["ulcer_performance"] == pytest.approx((NAV[-1] ** (252.0 / 700) - 1.0) / ulcer, **EXACT)
 
 
@@ -45,7 +51,7 @@ def test_every_ratio_is_that_of_its_formula() -> None:
 def test_an_undefined_ratio_has_its_reason(sign: float) -> None:
     returns = sign * np.linspace(0.01, 0.02, 30)
     nav = np.concatenate([[1.0], np.cumprod(1.0 + returns)])
-    found = ratio_statistics(nav, returns, 252.0, None)
+    found = ratios(nav, returns, 252.0, None)
     absent = {name for name, value in found.values.items() if value is None}
     assert absent == set(found.undefined)
     always = {"kelly", "payoff_bars", "common_sense", "cpc_index"}
@@ -56,7 +62,7 @@ def test_an_undefined_ratio_has_its_reason(sign: float) -> None:
 
 
 def test_the_ulcer_performance_index_needs_the_bars_per_year() -> None:
-    found = ratio_statistics(NAV, RETURNS, None, None)
+    found = ratios(NAV, RETURNS, None, None)
     assert set(found.undefined) == {"ulcer_performance"}
     assert "bars per year" in found.undefined["ulcer_performance"]
 

@@ -110,7 +110,9 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
             "metrics",
             "record",
         },
+        "table_blocks": {"arrays", "dataset", "error", "run"},
         "table_runs": {"arguments", "dataset", "error", "metrics", "run"},
+        "trade_columns": {"error", "skill"},
         "verdict": {"arguments", "costs", "dataset", "error", "limits", "record"},
     },
     "wasm": {

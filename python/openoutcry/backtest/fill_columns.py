@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,23 @@ import numpy.typing as npt
 
 from openoutcry.data.dataset import Dataset
 
-__all__ = ["fill_columns"]
+__all__ = ["FillColumns", "fill_columns"]
+
+Places = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+FillColumns = tuple[Places, Places, Floats, Floats]
+"""Bar, symbol, shares and price of each fill, ordered by bar and symbol."""
 
 
-def fill_columns(fills: Sequence[tuple[int, int, float, float]], dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
+def fill_columns(fills: FillColumns, dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
     """Return the columns `date, bar, symbol, shares, price` of fills, in their order."""
-    columns = list(zip(*fills, strict=True)) or [()] * 4
-    bars, symbols = (np.asarray(column, dtype=np.int64) for column in columns[:2])
+    bars, symbols, shares, prices = fills
     dates = dataset._core.dates
     return {
         "date": np.array([dates[bar] for bar in bars.tolist()], dtype=f"U{len(dates[0])}"),
         "bar": bars,
         "symbol": np.asarray(dataset.symbols)[symbols],
-        "shares": np.asarray(columns[2], dtype=np.float64),
-        "price": np.asarray(columns[3], dtype=np.float64),
+        "shares": shares,
+        "price": prices,
     }

@@ -16,7 +16,7 @@ from openoutcry.agents import Agent, TextAgent
 from openoutcry.arguments import checked_text
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.execution import executed
-from openoutcry.backtest.fill_columns import fill_columns
+from openoutcry.backtest.fill_columns import FillColumns, fill_columns
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies import Strategy
@@ -176,6 +176,11 @@ class Run:
         return frozen(self._core.returns)
 
     @cached_property
+    def _excess(self) -> Series:
+        """Return of each bar less the risk-free one, if the dataset has one."""
+        return self.returns if self.dataset.risk_free is None else frozen(self._core.excess)
+
+    @cached_property
     def decisions(self) -> Series:
         """Target weights of each decision, shape `(n_bars - 1, n_symbols)`; NaN is a hold."""
         return frozen(self._core.decisions)
@@ -194,7 +199,19 @@ class Run:
 
         Shares are signed, for a starting NAV of 1. The price includes slippage and impact.
         """
-        return all_frozen(fill_columns(self._core.fills(), self.dataset))
+        return all_frozen(fill_columns(self._fills, self.dataset))
+
+    @cached_property
+    def _fills(self) -> FillColumns:
+        """Bar, symbol, shares and price of each fill."""
+        bars, symbols, shares, prices = self._core.fills()
+        return frozen(bars), frozen(symbols), frozen(shares), frozen(prices)
+
+    def _replay(self) -> None:
+        """Compute weights, fills, costs and gains at once, for callers that need them all."""
+        if not {"weights", "_fills"} <= self.__dict__.keys():
+            weights, fills = self._core.positions()
+            self.__dict__ |= {"weights": frozen(weights), "_fills": tuple(map(frozen, fills))}
 
     @cached_property
     def costs(self) -> dict[str, Series]:
@@ -232,7 +249,7 @@ class Run:
         Slugs without an event are absent, except `filled`.
         """
         counts = Counter(event["slug"] for event in self.events)
-        return {"filled": len(self._core.fills()), **dict(sorted(counts.items()))}
+        return {"filled": len(self._fills[0]), **dict(sorted(counts.items()))}
 
     @cached_property
     def faults(self) -> dict[int, str]:

@@ -22,8 +22,7 @@ class _Run(Protocol):
     def _dates(self) -> Sequence[str]: ...
     @property
     def returns(self) -> Any: ...
-    @property
-    def metrics(self) -> Mapping[str, float | None]: ...
+    def metric(self, name: str) -> float | None: ...
     @property
     def events(self) -> Sequence[Mapping[str, Any]]: ...
     @property
@@ -33,7 +32,12 @@ class _Run(Protocol):
 def caveats_of_run(run: _Run, window: tuple[int, int]) -> dict[str, str]:
     """Return the reason by name of each metric that does not measure the agent."""
     why = unfilled_caveat(run.dataset, window, run.events, lambda: run.event_counts["filled"])
-    caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run._dates, run.metrics["cagr"])
-    if native.is_riskless(run.returns):
-        caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if run.metrics[name] is not None}
-    return caveats
+    caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run._dates, run.metric("cagr"))
+    return caveats | ratio_caveats(run)
+
+
+def ratio_caveats(run: _Run) -> dict[str, str]:
+    """Return the caveats of the Sharpe and Sortino ratio of a run."""
+    if not native.is_riskless(run.returns):
+        return {}
+    return {name: _RISKLESS for name in ("sharpe", "sortino") if run.metric(name) is not None}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections import defaultdict
-from collections.abc import Sequence
-from operator import itemgetter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from openoutcry.backtest.run import Run
-from openoutcry.backtest.trades import Trade, Trades, trades_of
+from openoutcry.backtest.trades import Floats, Places, Trade, TradeColumns, closed_trades
 
 __all__ = ["OpenPosition", "RoundTrip", "open_positions", "payoff_of", "round_trips"]
 
@@ -61,13 +58,10 @@ class OpenPosition(NamedTuple):
     weight: float
 
 
-def round_trips(run: Run, trades: Trades | None = None) -> tuple[RoundTrip, ...]:
-    """Return the closed trades of a run, in the order of their closes."""
-    found = trades_of(run) if trades is None else trades
-    prices = _prices(run)
-    fills: dict[int, list[tuple[int, float, float]]] = defaultdict(list)
-    for bar, symbol, shares, price in run._core.fills():
-        fills[symbol].append((bar, shares, price))
+def round_trips(run: Run, trades: TradeColumns | None = None) -> tuple[RoundTrip, ...]:
+    """Return closed trades of a run, all by default, in the order of their closes."""
+    found = closed_trades(run)[0] if trades is None else trades
+    prices, fills = _prices(run, found), _fills_by_symbol(run, found)
     symbols, dates, capital = run.dataset.symbols, run.dataset._core.dates, run.cost_model.capital
     return tuple(
         RoundTrip(
@@ -83,18 +77,35 @@ def round_trips(run: Run, trades: Trades | None = None) -> tuple[RoundTrip, ...]
             return_=each.profit / each.entry,
             n_bars=each.closed - each.opened,
         )
-        for each in found.trades
+        for each in found.rows()
     )
 
 
-def _quantity(run: Run, trade: Trade, fills: Sequence[tuple[int, float, float]]) -> float:
+_Fills = tuple[Places, Floats, Floats]
+"""Bar, shares and price of the fills of one symbol."""
+
+
+def _fills_by_symbol(run: Run, trades: TradeColumns) -> dict[int, _Fills]:
+    """Return the fills of each symbol that has one of the trades."""
+    bars, symbols, shares, prices = run._fills
+    order = np.argsort(symbols, kind="stable") if run.dataset.n_symbols > 1 else slice(None)
+    ordered = symbols[order]
+    found = {}
+    for symbol in np.unique(trades.symbol).tolist():
+        own = slice(*np.searchsorted(ordered, [symbol, symbol + 1]).tolist())
+        found[symbol] = (bars[order][own], shares[order][own], prices[order][own])
+    return found
+
+
+def _quantity(run: Run, trade: Trade, fills: _Fills) -> float:
     """Return the shares of a trade, with those of the splits before its close.
 
     The fill that opened it may have closed another trade: its part is what the notional leaves.
     """
     sign = 1.0 if trade.is_long else -1.0
-    first, last = (bisect(fills, bar, key=itemgetter(0)) for bar in (trade.opened - 1, trade.closed))
-    added = [(bar, sign * shares, price) for bar, shares, price in fills[first:last] if sign * shares > 0.0]
+    inside = slice(*np.searchsorted(fills[0], [trade.opened, trade.closed + 1]).tolist())
+    rows: list[tuple[int, float, float]] = list(zip(*(column[inside].tolist() for column in fills), strict=True))
+    added = [(bar, sign * shares, price) for bar, shares, price in rows if sign * shares > 0.0]
     if not added or added[0][0] != trade.opened:
         return float("nan")
     rest = sum(shares * price for _, shares, price in added[1:])
@@ -106,10 +117,16 @@ def _quantity(run: Run, trade: Trade, fills: Sequence[tuple[int, float, float]])
     return sum(shares * float(np.nanprod(column[bar + 1 : trade.closed + 1])) for bar, shares, _ in added)
 
 
-def _prices(run: Run) -> dict[tuple[int, int], list[float]]:
-    """Return prices of fills and settlements by bar and symbol, in order."""
+def _prices(run: Run, trades: TradeColumns) -> Mapping[tuple[int, int], list[float]]:
+    """Return prices of fills and settlements at the ends of trades, in order.
+
+    By bar and symbol.
+    """
+    bars, symbols, _, filled = run._fills
+    ends = np.unique(np.concatenate([trades.opened, trades.closed]))
+    kept = np.flatnonzero(np.isin(bars, ends))
     prices: dict[tuple[int, int], list[float]] = {}
-    for bar, symbol, _, price in run._core.fills():
+    for bar, symbol, price in zip(bars[kept].tolist(), symbols[kept].tolist(), filled[kept].tolist(), strict=True):
         prices.setdefault((bar, symbol), []).append(price)
     places = {name: place for place, name in enumerate(run.dataset.symbols)}
     for event in run.events:
@@ -118,13 +135,12 @@ def _prices(run: Run) -> dict[tuple[int, int], list[float]]:
     return prices
 
 
-def payoff_of(trips: Sequence[RoundTrip]) -> tuple[float | None, float | None]:
-    """Return the payoff ratio and the expectancy of closed trades.
+def payoff_of(profits: Floats) -> tuple[float | None, float | None]:
+    """Return the payoff ratio and the expectancy of the profits of closed trades.
 
     The payoff ratio is the mean profit of the winners over the mean loss of the losers; None without either. The
-    expectancy is the mean profit of a trade, in account currency; None without a trade.
+    expectancy is the mean profit of a trade, in its unit; None without a trade.
     """
-    profits = np.array([each.profit for each in trips])
     if not len(profits):
         return None, None
     won, lost = profits[profits > 0.0], profits[profits < 0.0]

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
-from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run
+from openoutcry.errors import refusal
+
+Places = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 Movement = tuple[int, int, str, float, float, float]
 """Bar, symbol, kind, then shares, price and fee of a `fill`, or the value of a `dividend` or `split` and two zeros."""
@@ -36,6 +39,25 @@ class Trade(NamedTuple):
     is_long: bool
     entry: float
     profit: float
+
+
+class TradeColumns(NamedTuple):
+    """Closed trades as columns, in the order of their closes."""
+
+    symbol: Places
+    opened: Places
+    closed: Places
+    is_long: npt.NDArray[np.bool_]
+    entry: Floats
+    profit: Floats
+
+    def part(self, places: slice) -> TradeColumns:
+        """Return some of the trades."""
+        return TradeColumns._make(column[places] for column in self)
+
+    def rows(self) -> tuple[Trade, ...]:
+        """Return each trade."""
+        return tuple(map(Trade._make, zip(*(column.tolist() for column in self), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -69,14 +91,40 @@ class Trades:
     undefined: dict[str, str]
 
 
+_KINDS = ("fill", "dividend", "split")
+_Columns = tuple[Places, Places, Places, Floats, Floats, Floats]
+"""Bar, symbol, place in `_KINDS`, and the three numbers of movements."""
+
+
 def trades_from_movements(movements: Sequence[Movement], n_symbols: int) -> Trades:
     """Return the trades of movements, which must be in chronological order.
 
     Raises:
         OpenOutcryError: `argument_invalid`: a number is not finite, or the movements are out of order.
     """
-    fields = native.trades(list(movements), checked_integer("n_symbols", n_symbols, 0, 2**31 - 1))
-    return Trades(**fields | {"trades": tuple(Trade(*trade) for trade in fields["trades"])})
+    if unknown := [each[2] for each in movements if each[2] not in _KINDS]:
+        wanted = "a movement must be a fill, dividend or split"
+        raise refusal("argument_invalid", f"{wanted}; received {unknown[0]!r}")
+    found = [(bar, symbol, _KINDS.index(kind), *numbers) for bar, symbol, kind, *numbers in movements]
+    return _trades(_closed(_columns(found), checked_integer("n_symbols", n_symbols, 0, 2**31 - 1)))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> _Columns:
+    columns = list(zip(*rows, strict=True)) or [()] * 6
+    bars, symbols, kinds = (np.array(column, dtype=np.int64) for column in columns[:3])
+    values, prices, fees = (np.array(column, dtype=np.float64) for column in columns[3:])
+    return bars, symbols, kinds, values, prices, fees
+
+
+def _closed(movements: _Columns, n_symbols: int) -> tuple[TradeColumns, dict[str, Any]]:
+    """Return the closed trades of movements, and their statistics by name."""
+    fields = native.trades(movements, n_symbols)
+    symbols, opened, closed, *others = fields.pop("trades")
+    return TradeColumns(*(column.astype(np.int64) for column in (symbols, opened, closed)), *others), fields
+
+
+def _trades(found: tuple[TradeColumns, dict[str, Any]]) -> Trades:
+    return Trades(trades=found[0].rows(), **found[1])
 
 
 def joined_trades(parts: Sequence[Trades]) -> Trades:
@@ -126,36 +174,54 @@ def trades_of(run: Run) -> Trades:
 
     Profits are in units of the starting NAV; `symbol` is an index into `run.dataset.symbols`.
     """
-    timed = [*_corporate_actions(run), *_fills(run)]
-    return trades_from_movements([movement for _, movement in sorted(timed, key=itemgetter(0))], run.dataset.n_symbols)
+    return _trades(closed_trades(run))
 
 
-def _corporate_actions(run: Run) -> list[tuple[tuple[int, int], Movement]]:
-    """Return dividends and splits with their sort key: bar, then order within the bar."""
+def closed_trades(run: Run) -> tuple[TradeColumns, dict[str, Any]]:
+    """Return the closed trades as columns, and the other fields of `Trades`."""
+    parts = [*_corporate_actions(run), *_fills(run)]
+    steps = np.concatenate([step for step, _ in parts])
+    movements = [np.concatenate(columns) for columns in zip(*(columns for _, columns in parts), strict=True)]
+    if len(parts) > 1:
+        # Stable: by bar, then by the order of the steps of a bar.
+        order = np.lexsort((steps, movements[0]))
+        movements = [column[order] for column in movements]
+    bars, symbols, kinds, values, prices, fees = movements
+    return _closed((bars, symbols, kinds, values, prices, fees), run.dataset.n_symbols)
+
+
+_Part = tuple[Places, _Columns]
+"""Place of each movement among the steps of its bar, and the movements."""
+
+
+def _corporate_actions(run: Run) -> list[_Part]:
+    """Return the dividends and splits of a run."""
     start, end = run.window.resolve(run.dataset, run.lookback)
-    movements: list[tuple[tuple[int, int], Movement]] = []
-    for step, (kind, table, neutral) in enumerate(
-        (("dividend", run.dataset.dividends, 0.0), ("split", run.dataset.splits, 1.0))
-    ):
-        if table is not None:
-            for bar in range(start + 1, end):
-                for symbol, value in enumerate(table[bar].tolist()):
-                    if isfinite(value) and value != neutral:
-                        movements.append(((bar, step), (bar, symbol, kind, value, 0.0, 0.0)))
-    return movements
+    found: list[_Part] = []
+    for step, (kind, table, neutral) in enumerate(((1, run.dataset.dividends, 0.0), (2, run.dataset.splits, 1.0))):
+        if table is None:
+            continue
+        part = table[start + 1 : end]
+        bars, symbols = np.nonzero(np.isfinite(part) & (part != neutral))
+        zeros = np.zeros(len(bars))
+        columns = (bars + start + 1, symbols, np.full(len(bars), kind), part[bars, symbols], zeros, zeros)
+        found.append((np.full(len(bars), step), columns))
+    return found
 
 
-def _fills(run: Run) -> list[tuple[tuple[int, int], Movement]]:
-    """Return fills, settlements and liquidations with their sort key."""
+def _fills(run: Run) -> list[_Part]:
+    """Return the fills, settlements and liquidations of a run."""
     rate = run.cost_model.fee_bps / 1e4
+    bars, symbols, shares, prices = run._fills
+    kinds = np.zeros(len(bars), dtype=np.int64)
+    found = [(np.full(len(bars), 3), (bars, symbols, kinds, shares, prices, rate * np.abs(shares) * prices))]
     indices = {name: index for index, name in enumerate(run.dataset.symbols)}
-    movements: list[tuple[tuple[int, int], Movement]] = []
-    for bar, symbol, shares, price in run._core.fills():
-        movements.append(((bar, 3), (bar, symbol, "fill", shares, price, rate * abs(shares) * price)))
-    for event in run.events:
-        # Both events state the shares of the position that was closed.
-        if event["slug"] in {"delisted", "liquidated"}:
-            bar, shares, price = event["bar"], -event["shares"], event["price"]
-            step, fee = (2, 0.0) if event["slug"] == "delisted" else (4, rate * abs(shares) * price)
-            movements.append(((bar, step), (bar, indices[event["symbol"]], "fill", shares, price, fee)))
-    return movements
+    # Both events state the shares of the position that was closed.
+    events = [event for event in run.events if event["slug"] in {"delisted", "liquidated"}]
+    rows = []
+    for event in events:
+        shares_closed, price = -event["shares"], event["price"]
+        fee = 0.0 if event["slug"] == "delisted" else rate * abs(shares_closed) * price
+        rows.append((event["bar"], indices[event["symbol"]], 0, shares_closed, price, fee))
+    steps = np.array([2 if event["slug"] == "delisted" else 4 for event in events])
+    return [*found, (steps, _columns(rows))] if rows else found

@@ -35,10 +35,12 @@ from openoutcry.scoring.benchmark_comparison import (
     summary_of,
     window_of,
 )
+from openoutcry.scoring.drawdown_periods import drawdowns_of
 from openoutcry.scoring.factor_regression import explain
 from openoutcry.scoring.group_exposure import GroupExposure, group_exposure, groups_of
 from openoutcry.scoring.period_returns import period_returns
 from openoutcry.scoring.return_bands import Bands, bands_of
+from openoutcry.scoring.statistic_values import Statistics
 from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["AnalysisInputs", "Benchmark", "analysis_of", "benchmark_of", "group_exposures", "resolved_benchmark"]
@@ -77,11 +79,6 @@ class Benchmark:
     returns: Floats
     run: Run | None = None
 
-    @property
-    def gross(self) -> Floats | None:
-        """Gross exposure at each close; None for given returns."""
-        return None if self.run is None else np.abs(self.run.weights).sum(axis=1)
-
 
 def benchmark_of(run: Run) -> Run:
     """Return buy-and-hold on the market, window and rules of a run."""
@@ -102,7 +99,7 @@ def resolved_benchmark(run: Run, given: Any) -> Benchmark:
 
 def series_view(run: Run, benchmark: Benchmark) -> RunView:
     """Return the view of a benchmark that is a series of returns, without trades."""
-    rate = risk_free_of(run.returns, run._core.excess)
+    rate = risk_free_of(run.returns, run._excess)
     found = summary_of(benchmark.returns, run.dataset.periods_per_year, rate)
     measured = {name: value for name, value in found.values.items() if name not in _OF_TRADES}
     return RunView(
@@ -125,29 +122,33 @@ def series_view(run: Run, benchmark: Benchmark) -> RunView:
 _OF_TRADES = ("turnover", "cost", "exposure", "net_exposure", "delayed_sharpe")
 
 
-def analysis_of(
-    run: Run, inputs: AnalysisInputs, benchmark: Benchmark, n_drawdowns: int | None = N_DRAWDOWNS
-) -> Analysis:
-    """Return the tables and series of a run, with its `n_drawdowns` deepest drawdowns."""
+MOST_TRADES = 1000
+"""Rows of the table of trades of a page: fewer may be linked, more are too large for a link."""
+
+
+def analysis_of(run: Run, inputs: AnalysisInputs, benchmark: Benchmark, *, whole: bool = False) -> Analysis:
+    """Return the tables and series of a run.
+
+    The tables of trades and drawdowns have the rows of a page, or all of them if `whole`.
+    """
     other = None if np.array_equal(benchmark.nav, run.nav) else benchmark
     named = None if other is None else (other.name, other.nav)
     dates, nav, periods = run._dates, run.nav, run.dataset.periods_per_year
-    rate = risk_free_of(run.returns, run._core.excess)
-    gross = np.abs(run.weights).sum(axis=1)
-    sides: list[Side] = [(run.name, nav, run.returns, gross)]
-    sides += [] if other is None else [(other.name, other.nav, other.returns, other.gross)]
+    rate = risk_free_of(run.returns, run._excess)
+    sides = [_side(Benchmark(run.name, nav, run.returns, run), periods, rate)]
+    sides += [] if other is None else [_side(other, periods, rate)]
     tables = [year_table(dates, nav, named), month_table(dates, nav, named), period_table(dates, nav)]
     tables += [
         trailing_table(dates, nav, named, periods),
         risk_table(dates, sides, periods, rate),
-        drawdown_table(dates, nav, n_drawdowns),
+        drawdown_table(dates, sides[0].fallen, None if whole else N_DRAWDOWNS),
     ]
     notes: dict[str, list[str]] = {"benchmark": _method(run, benchmark, rate)}
     if other is not None:
         tables.insert(0, benchmark_table(other.name, run.returns, other.returns, periods, rate))
-    tables += trade_tables(run)
+    tables += trade_tables(run, None if whole else MOST_TRADES)
     if inputs.factors is not None:
-        found = explain(run._core.excess, factor_returns(inputs.factors, run))
+        found = explain(run._excess, factor_returns(inputs.factors, run))
         tables.append(factor_table(found, periods))
         explained = "undefined" if found.r_squared is None else f"{found.r_squared:.3f}"
         adjusted = "" if found.adjusted_r_squared is None else f", adjusted {found.adjusted_r_squared:.3f}"
@@ -172,6 +173,15 @@ def analysis_of(
         months=list(period_returns(dates, nav, "month").values()),
         bands=None if isinstance(bands, str) else _bands_view(run, bands),
     )
+
+
+def _side(of: Benchmark, periods: float | None, rate: Floats | None) -> Side:
+    """Return a run, or a benchmark, for the table of its risk."""
+    if of.run is None:
+        summary, in_market = summary_of(of.returns, periods, rate), None
+    else:
+        summary, in_market = Statistics(of.run.metrics, of.run.undefined), of.run._core.time_in_market
+    return Side(of.name, of.nav, of.returns, drawdowns_of(of.nav), summary, in_market)
 
 
 def _alpha(table: Table | None) -> tuple[float, float] | None:
@@ -199,9 +209,9 @@ def _with_rolling(analysis: Analysis, run: Run, other: Benchmark | None, rate: F
     volatility = np.concatenate([[np.nan], rolling_volatility(run.returns, n_window, periods)])
     beta = None
     if other is not None:
-        cash = np.zeros(len(run.returns)) if rate is None else rate
-        beta = np.concatenate([[np.nan], rolling_beta(run.returns - cash, other.returns - cash, n_window).beta])
-    sortino = np.concatenate([[np.nan], rolling_sortino(run._core.excess, n_window, periods)])
+        own, held = (each if rate is None else each - rate for each in (run.returns, other.returns))
+        beta = np.concatenate([[np.nan], rolling_beta(own, held, n_window).beta])
+    sortino = np.concatenate([[np.nan], rolling_sortino(run._excess, n_window, periods)])
     return replace(
         analysis, n_window=n_window, rolling_volatility=volatility, rolling_sortino=sortino, rolling_beta=beta
     )
@@ -235,9 +245,14 @@ def _group_table(exposures: list[GroupExposure]) -> Table:
 
 
 def _bands_view(run: Run, bands: Bands) -> BandsView:
+    cells = (
+        f" Blocks consist of whole cells of about {bands.cell:,.1f} bars; drawdowns are those of all bars."
+        if bands.cell > 1.0
+        else ""
+    )
     sentence = (
         f"{bands.n_paths:,} paths of the run's own returns, in random blocks of {bands.block_length:.1f} bars on"
-        f" average (stationary bootstrap, seed {bands.seed}). Bands from 5% to 95% and from 25% to 75%; they assume"
-        " that the returns are a fair sample of the future, and are no test of skill."
+        f" average (stationary bootstrap, seed {bands.seed}).{cells} Bands from 5% to 95% and from 25% to 75%; they"
+        " assume that the returns are a fair sample of the future, and are no test of skill."
     )
     return BandsView([run._dates[bar] for bar in bands.bars.tolist()], bands.nav, sentence)

@@ -10,14 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run
+from openoutcry.backtest.run_caveats import ratio_caveats
 from openoutcry.data import dataframes
 from openoutcry.data.columns import stated_periods
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.report.charts.equity_charts import Line, drawdown_chart, equity_chart
+from openoutcry.report.charts.null_fan import fan_places
 from openoutcry.report.charts.svg import standalone
 from openoutcry.report.render import render_run
 from openoutcry.report.run_analysis import (
@@ -36,7 +40,7 @@ from openoutcry.report.tables import file_tables
 from openoutcry.report.views.run_view import Provenance, RunView
 from openoutcry.report.views.statistics_view import Skill
 from openoutcry.report.views.table_view import Table
-from openoutcry.scoring.null_agents import fan_label, n_agents_of, nav_quantiles
+from openoutcry.scoring.null_agents import MOST_WHOLE, fan_label, n_agents_of, nav_quantiles, nav_quantiles_at
 from openoutcry.scoring.statistic_values import Statistics
 from openoutcry.untrusted.counted_nouns import counted
 
@@ -92,7 +96,9 @@ def picture_of(run: Run) -> Picture:
 
 def view_of(run: Run) -> RunView:
     """Return the view of a run for boards: no skill statistics, no trace."""
+    run._replay()
     delayed = run.delayed()
+    ratio, reasons, caveats = _delayed_sharpe(delayed)
     return RunView(
         name=run.name,
         dataset=run.dataset.name,
@@ -103,10 +109,10 @@ def view_of(run: Run) -> RunView:
         weights=run.weights,
         costs=run.costs,
         delayed_nav=delayed.nav,
-        metrics=run.metrics | {"delayed_sharpe": delayed.metrics["sharpe"]},
-        reasons=run.undefined | _delayed(delayed.undefined),
+        metrics=run.metrics | ratio,
+        reasons=run.undefined | reasons,
         periods_per_year=run.dataset.periods_per_year,
-        caveats=run.caveats | _delayed(delayed.caveats),
+        caveats=run.caveats | caveats,
         events=_events(run),
         ending=run.ending,
         gains=run.gains,
@@ -116,7 +122,11 @@ def view_of(run: Run) -> RunView:
 
 
 def full_view_of(
-    run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None, against: Benchmark | None = None
+    run: Run,
+    n_trials: int = 1,
+    inputs: AnalysisInputs | None = None,
+    against: Benchmark | None = None,
+    other: RunView | None = None,
 ) -> RunView:
     """Return the view of a run for its own page.
 
@@ -128,6 +138,7 @@ def full_view_of(
         n_trials: Trials that it was selected from, including itself.
         inputs: Benchmark, factors, groups and seed.
         against: The resolved benchmark; None to resolve that of `inputs`.
+        other: Its view; None to compute it.
     """
     inputs = inputs or AnalysisInputs()
     against = against or resolved_benchmark(run, inputs.benchmark)
@@ -135,10 +146,12 @@ def full_view_of(
     if run._record is not None:
         trace = trace_of(run, run.record.decisions[0], run.record.faults[0])
     view, skill, analysis = view_of(run), skill_of(run, n_trials), analysis_of(run, inputs, against)
-    tables = _metric_tables(run, (view, benchmark_view(run, against)), skill) | dict(analysis.tables)
+    tables = _metric_tables(run, (view, other or benchmark_view(run, against)), skill) | dict(analysis.tables)
+    places = fan_places(len(run.nav)) if len(run.nav) > MOST_WHOLE else None
     return replace(
         view,
-        fan=nav_quantiles(run),
+        fan=nav_quantiles(run) if places is None else nav_quantiles_at(run, places),
+        n_fan=0 if places is None else len(places),
         fan_label=fan_label(n_agents_of(run)),
         rolling=rolling_of(run),
         skill=skill,
@@ -149,12 +162,35 @@ def full_view_of(
 
 
 def benchmark_view(run: Run, against: Benchmark) -> RunView:
-    """Return the view of a benchmark: of its run, or of given returns."""
-    return series_view(run, against) if against.run is None else view_of(against.run)
+    """Return the view of a benchmark: NAV and metrics of its run, or of given returns."""
+    if against.run is None:
+        return series_view(run, against)
+    held = against.run
+    ratio, reasons, caveats = _delayed_sharpe(held.delayed())
+    return RunView(
+        name=held.name,
+        dataset=held.dataset.name,
+        window=f"{held._dates[0]} .. {held._dates[-1]}",
+        dates=held._dates,
+        nav=held.nav,
+        symbols=(),
+        weights=np.zeros((len(held.nav), 0)),
+        costs={},
+        delayed_nav=None,
+        metrics=held.metrics | ratio,
+        reasons=held.undefined | reasons,
+        periods_per_year=held.dataset.periods_per_year,
+        caveats=held.caveats | caveats,
+        ending=held.ending,
+    )
 
 
-def _delayed(notes: dict[str, str]) -> dict[str, str]:
-    return {"delayed_sharpe": notes["sharpe"]} if "sharpe" in notes else {}
+def _delayed_sharpe(delayed: Run) -> tuple[dict[str, float | None], dict[str, str], dict[str, str]]:
+    """Return the Sharpe ratio of a delayed run, why it is undefined, and its caveat."""
+    ratio = delayed.metric("sharpe")
+    reasons, caveats = ({} if ratio is not None else delayed.undefined), ratio_caveats(delayed)
+    notes = [{"delayed_sharpe": each["sharpe"]} if "sharpe" in each else {} for each in (reasons, caveats)]
+    return {"delayed_sharpe": ratio}, notes[0], notes[1]
 
 
 def _events(run: Run) -> dict[str, dict[str, int]]:
@@ -274,7 +310,8 @@ def page_renderer(
     """Return a function that renders the report of a run, with an optional `proof`."""
     inputs, n_trials = inputs or AnalysisInputs(), checked_integer("n_trials", n_trials, 1, 2**53)
     against = resolved_benchmark(run, inputs.benchmark)
-    view, benchmark = full_view_of(run, n_trials, inputs, against), benchmark_view(run, against)
+    benchmark = benchmark_view(run, against)
+    view = full_view_of(run, n_trials, inputs, against, benchmark)
     notices = [*(() if origin is None else origin.notices), *notices_of(run)]
     return partial(render_run, view, benchmark, notices, provenance_of(run, origin))
 
@@ -285,7 +322,7 @@ def tables_of(run: Run, n_trials: int = 1, inputs: AnalysisInputs | None = None)
     against = resolved_benchmark(run, inputs.benchmark)
     view, other = view_of(run), benchmark_view(run, against)
     found = _metric_tables(run, (view, other), skill_of(run, n_trials))
-    found |= dict(analysis_of(run, inputs, against, None).tables)
+    found |= dict(analysis_of(run, inputs, against, whole=True).tables)
     found["bars"] = file_tables.bar_table(run, against.returns)
     if exposures := group_exposures(run, inputs.groups):
         found["group_bars"] = file_tables.group_bars(run, exposures)

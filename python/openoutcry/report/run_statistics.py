@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from math import isfinite
 
 import numpy as np
@@ -32,7 +33,7 @@ def rolling_of(run: Run) -> Rolling | None:
     For a run shorter than two years the window is half the run. None if that is fewer than `MIN_WINDOW` returns, or if
     the number of bars per year is unknown.
     """
-    excess, periods = run._core.excess, run.dataset.periods_per_year
+    excess, periods = run._excess, run.dataset.periods_per_year
     if periods is None:
         return None
     n_window = min(max(round(periods), MIN_WINDOW), len(excess) // 2)
@@ -49,7 +50,7 @@ def skill_of(run: Run, n_trials: int = 1) -> Skill | None:
 
     `n_trials` includes this run. None if the Sharpe ratio has a caveat in `run.caveats`, or without bars per year.
     """
-    excess, periods = run._core.excess, run.dataset.periods_per_year
+    excess, periods = run._excess, run.dataset.periods_per_year
     if "sharpe" in run.caveats or periods is None:
         return None
     values: dict[str, float | None] = {"n_trials": float(n_trials), "n_returns": float(len(excess))}
@@ -77,6 +78,7 @@ def _try(compute: _Compute) -> tuple[tuple[float, ...], str]:
 def _statistics(excess: skill.Series, periods: float, n_trials: int) -> dict[tuple[str, ...], _Compute]:
     """Return the statistics to compute, keyed by the names of their values."""
 
+    @cache
     def moments() -> skill.Moments:
         return skill.Moments.of(excess)
 

@@ -70,9 +70,9 @@ def compare(
         `up_capture` and `down_capture` are ratios of geometric mean returns over the bars in which the benchmark
         gained or lost. `treynor` is the annual mean excess return over beta.
     """
-    rate = np.zeros(len(returns)) if risk_free is None else risk_free
     less = "" if risk_free is None else " less the risk-free rate"
-    found = _regressed(returns - rate, benchmark - rate, periods_per_year, less)
+    excess, other = (each if risk_free is None else each - risk_free for each in (returns, benchmark))
+    found = _regressed(excess, other, periods_per_year, less)
     found |= _tracked(returns, benchmark, periods_per_year)
     found |= {"up_capture": _capture(returns, benchmark, 1.0), "down_capture": _capture(returns, benchmark, -1.0)}
     return collected(found | {"n_returns": float(len(returns))})
@@ -179,14 +179,15 @@ def rolling_sortino(excess: Floats, n_window: int, periods_per_year: float) -> F
 
 
 def _sums(values: Floats, n_window: int) -> Floats:
-    total = np.concatenate([[0.0], np.cumsum(values)])
+    total = np.zeros(len(values) + 1)
+    np.cumsum(values, out=total[1:])
     difference: Floats = total[n_window:] - total[:-n_window]
     return difference
 
 
 def risk_free_of(returns: Floats, excess: Floats) -> Floats | None:
     """Return the risk-free return per bar of a run; None without a rate."""
-    return None if np.array_equal(returns, excess) else returns - excess
+    return None if returns is excess or np.array_equal(returns, excess) else returns - excess
 
 
 def summary_of(returns: Floats, periods_per_year: float | None, risk_free: Floats | None) -> Statistics:

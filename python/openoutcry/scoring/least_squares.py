@@ -65,8 +65,10 @@ def fit(values: Floats, columns: Floats, lags: int | None = None) -> Fit:
     lengths = np.sqrt((centred**2).sum(axis=0))
     if flat := [place for place, length in enumerate(lengths) if length < _LEAST_SPREAD * np.sqrt(n_rows - 1.0)]:
         raise refusal("argument_invalid", f"regressors must vary; received constant returns in column {flat[0]}")
-    if np.linalg.svd(centred / lengths, compute_uv=False)[-1] < _COLLINEAR:
+    # One column alone has the length 1.
+    if n_columns > 1 and np.linalg.svd(centred / lengths, compute_uv=False)[-1] < _COLLINEAR:
         raise refusal("argument_invalid", "regressors must not be combinations of each other; received such columns")
+    del centred  # as long as the returns, which may be many
     design = np.column_stack([np.ones(n_rows), columns])
     scales = np.concatenate([[1.0], lengths])
     inverse = np.linalg.inv((design / scales).T @ (design / scales)) / np.outer(scales, scales)

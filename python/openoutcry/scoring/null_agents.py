@@ -6,6 +6,7 @@ They trade the window of the run under its costs and limits, and give the null d
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -14,16 +15,19 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 
-__all__ = ["LEVELS", "N_AGENTS", "fan_label", "n_agents_of", "nav_quantiles", "random_weights"]
+__all__ = ["LEVELS", "MOST_WHOLE", "N_AGENTS", "fan_label", "n_agents_of", "nav_quantiles", "nav_quantiles_at"]
+__all__ += ["random_weights"]
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 N_AGENTS = 200
-"""Random agents of a run of at most 100,000 bars; longer ones have fewer, and at least 20."""
-_MOST_BARS = N_AGENTS * 100_000
-_LEAST_AGENTS = 20
+"""Random agents of a run of at most 100,000 bars; longer ones have fewer, and at least 8."""
+MOST_WHOLE = 100_000
+"""Bars up to which the quantiles are those of every bar."""
 # The engine runs eight accounts at once.
 _TOGETHER = 8
+_BLOCK = 16_384
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of the null distribution."""
 
@@ -33,7 +37,10 @@ _POOL = 4096
 
 def n_agents_of(run: Run) -> int:
     """Return the number of random agents of a run, which falls with its length."""
-    return min(max(_MOST_BARS // len(run.nav), _LEAST_AGENTS), N_AGENTS)
+    n_bars = len(run.nav)
+    if n_bars <= MOST_WHOLE:
+        return N_AGENTS
+    return max(N_AGENTS * MOST_WHOLE // n_bars // _TOGETHER, 1) * _TOGETHER
 
 
 def nav_quantiles(run: Run, n_agents: int | None = None, seed: int = 0) -> Mapping[float, Floats]:
@@ -58,8 +65,38 @@ def nav_quantiles(run: Run, n_agents: int | None = None, seed: int = 0) -> Mappi
         navs += [each.nav for each in runs]
     if not navs:
         return {}
-    drawn = np.quantile(np.stack(navs), LEVELS, axis=0)
-    return {level: np.ascontiguousarray(row) for level, row in zip(LEVELS, drawn, strict=True)}
+    # In parts: the quantiles of a whole table need several copies of it.
+    parts = [
+        np.quantile(np.stack([nav[first : first + _BLOCK] for nav in navs]), LEVELS, axis=0)
+        for first in range(0, len(run.nav), _BLOCK)
+    ]
+    return {level: np.concatenate([part[place] for part in parts]) for place, level in enumerate(LEVELS)}
+
+
+def nav_quantiles_at(run: Run, bars: Places, n_agents: int | None = None, seed: int = 0) -> Mapping[float, Floats]:
+    """Return NAV quantiles of random agents at some bars of a long run.
+
+    The agents are as in `nav_quantiles`, with other draws. No table of their decisions is made, so that the memory does
+    not grow with the bars.
+
+    Args:
+        run: The run that the agents are matched to.
+        bars: Places in the window, rising.
+        n_agents: Number of random agents, a multiple of 8; by default `n_agents_of(run)`.
+        seed: Seed of their decisions.
+
+    Returns:
+        Quantile level to NAV, shape `(len(bars),)`, float64. Empty if the run never held a position.
+    """
+    rng = np.random.default_rng(seed)
+    plan = _plan_of(run, rng)
+    if plan is None:
+        return {}
+    navs: list[Floats] = []
+    for _ in range(0, n_agents_of(run) if n_agents is None else n_agents, _TOGETHER):
+        blocks = _blocks(plan, rng)
+        navs += native.nav_of_blocks(run.dataset._core, blocks, run._settings, bars.tolist())
+    return dict(zip(LEVELS, np.quantile(np.stack(navs), LEVELS, axis=0), strict=True))
 
 
 def fan_label(n_agents: int = N_AGENTS) -> str:
@@ -77,20 +114,74 @@ def random_weights(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> Iterato
         One table per agent: shape `(n_bars of the dataset, n_symbols)`, float64, signed fraction of NAV. NaN holds.
         None if the run never held a position.
     """
+    rng = np.random.default_rng(seed)
+    plan = _plan_of(run, rng)
+    if plan is None:
+        return
+    start = run._settings["window"][0]
+    for _ in range(n_agents):
+        table = np.full(run.dataset.close.shape, np.nan)
+        plan.write(table[start : start + plan.n_rows], 0, rng)
+        yield table
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What the random agents of a run draw from.
+
+    Attributes:
+        pool: Portfolios, shape `(_POOL, n_symbols)`.
+        first: Row of the first close of each symbol; a symbol cannot be chosen before it.
+        n_rows: Number of decisions.
+        trade_rate: Share of the bars that an agent trades on.
+    """
+
+    pool: Floats
+    first: Places
+    n_rows: int
+    trade_rate: float
+
+    def write(self, rows: Floats, place: int, rng: np.random.Generator) -> None:
+        """Write the trades of an agent to rows of NaN, the first of them `place`."""
+        changes = rng.random(len(rows)) < self.trade_rate
+        if place == 0:
+            changes[0] = True
+        bars = np.flatnonzero(changes)
+        chosen = self.pool[rng.integers(len(self.pool), size=len(bars))]
+        if place >= self.first.max():
+            rows[bars] = chosen
+            return
+        known = np.where(place + bars[:, None] >= self.first, chosen, 0.0)
+        # Weight of an unlisted symbol is spread over the listed ones; if none is listed, the agent holds cash.
+        listed_gross, target_gross = (np.abs(weights).sum(axis=1, keepdims=True) for weights in (known, chosen))
+        scale = np.divide(target_gross, listed_gross, out=np.zeros_like(listed_gross), where=listed_gross > 0.0)
+        rows[bars] = known * scale
+
+
+def _plan_of(run: Run, rng: np.random.Generator) -> _Plan | None:
+    """Return what random agents draw from; None if the run never held a position."""
     held = run.weights[1:]
     if not held.any():
-        return
-    rng = np.random.default_rng(seed)
+        return None
     pool = _portfolios(held[rng.integers(len(held), size=_POOL)], rng)
     start, end = run._settings["window"]
-    # A symbol cannot be chosen before its first close.
-    seen = np.logical_or.accumulate(np.isfinite(run.dataset.close[:end]), axis=0)[start : end - 1]
+    is_closed = np.isfinite(run.dataset.close[: end - 1])
+    first = np.where(is_closed.any(axis=0), is_closed.argmax(axis=0), end) - start
     change = float(np.abs(np.diff(pool, axis=0)).sum(axis=1).mean())
+    n_rows = end - 1 - start
     # The initial purchase is not a rebalance.
-    traded = max(float(run.turnover.sum()) - float(np.abs(pool).sum(axis=1).mean()), 0.0) / len(seen)
-    trade_rate = min(traded / change, 1.0) if change > 0.0 else 0.0
-    for _ in range(n_agents):
-        yield _agent_weights(run, pool, seen, trade_rate, rng)
+    traded = max(float(run.turnover.sum()) - float(np.abs(pool).sum(axis=1).mean()), 0.0) / n_rows
+    return _Plan(pool, first, n_rows, min(traded / change, 1.0) if change > 0.0 else 0.0)
+
+
+def _blocks(plan: _Plan, rng: np.random.Generator) -> Iterator[list[Floats]]:
+    """Yield the decisions of eight agents, a block of rows after the other."""
+    for place in range(0, plan.n_rows, _BLOCK):
+        shape = (min(_BLOCK, plan.n_rows - place), plan.pool.shape[1])
+        tables = [np.full(shape, np.nan) for _ in range(_TOGETHER)]
+        for table in tables:
+            plan.write(table, place, rng)
+        yield tables
 
 
 def _portfolios(held: Floats, rng: np.random.Generator) -> Floats:
@@ -109,20 +200,3 @@ def _portfolios(held: Floats, rng: np.random.Generator) -> Floats:
     draws *= gross / draws.sum(axis=1, keepdims=True)
     short = np.maximum(-held, 0.0).sum(axis=1, keepdims=True) / divisor
     return np.where(rng.random(held.shape) < short, -draws, draws)
-
-
-def _agent_weights(
-    run: Run, pool: Floats, seen: npt.NDArray[np.bool_], trade_rate: float, rng: np.random.Generator
-) -> Floats:
-    start = run._settings["window"][0]
-    changes = rng.random(len(seen)) < trade_rate
-    changes[0] = True
-    bars = np.flatnonzero(changes)
-    chosen = pool[rng.integers(len(pool), size=len(bars))]
-    known = np.where(seen[bars], chosen, 0.0)
-    # Weight of an unlisted symbol is spread over the listed ones; if none is listed, the agent holds cash.
-    listed_gross, target_gross = (np.abs(weights).sum(axis=1, keepdims=True) for weights in (known, chosen))
-    table = np.full(run.dataset.close.shape, np.nan)
-    scale = np.divide(target_gross, listed_gross, out=np.zeros_like(listed_gross), where=listed_gross > 0.0)
-    table[start + bars] = known * scale
-    return table

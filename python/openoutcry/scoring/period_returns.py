@@ -11,9 +11,11 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.scoring.statistic_values import NO_YEAR, Statistics, collected
 
-__all__ = ["QUANTILES", "TRAILING", "UNITS", "PeriodSummary", "period_returns", "summarize_periods", "trailing"]
+__all__ = ["QUANTILES", "TRAILING", "UNITS", "PeriodSummary", "period_ends", "period_returns"]
+__all__ += ["summarize_periods", "trailing"]
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 UNITS = ("day", "week", "month", "quarter", "year")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -57,27 +59,44 @@ def period_returns(dates: Sequence[str], nav: Floats, unit: str) -> dict[str, fl
         nav: Shape `(n_bars,)`, float64.
         unit: One of `UNITS`. A week starts on Monday, which is its label.
     """
-    periods = _periods(dates, unit)
-    last = np.flatnonzero(np.append(periods[1:] != periods[:-1], True))
+    last, periods = period_ends(dates, unit)
     before = nav[np.concatenate([[0], last[:-1]])]
     # The first bar opens the account: a period with only that bar has no return.
     kept = (before > 0.0) & (last > 0)
     growth = nav[last[kept]] / before[kept] - 1.0
-    return dict(zip(_labels(periods[last[kept]], unit), growth.tolist(), strict=True))
+    return dict(zip(_labels(periods[kept], unit), growth.tolist(), strict=True))
 
 
-def _days(dates: Sequence[str]) -> npt.NDArray[np.datetime64]:
-    if isinstance(dates, native.Dates):
-        return dates.times.astype("datetime64[D]")
-    return np.array(dates, dtype=np.str_).astype("U10").astype("datetime64[D]")
+def period_ends(dates: Sequence[str], unit: str) -> tuple[Places, Places]:
+    """Return the last bar of each calendar period, and the number of the period.
 
-
-def _periods(dates: Sequence[str], unit: str) -> npt.NDArray[np.int64]:
-    """Return the number of the period of each date, since 1970.
-
-    The number of a week is the day of its Monday.
+    Numbers are since 1970. The number of a week is the day of its Monday.
     """
-    days = _days(dates)
+    bars, days = _day_ends(dates)
+    periods = _periods(days, unit)
+    last = np.flatnonzero(np.append(periods[1:] != periods[:-1], True))
+    return bars[last], periods[last]
+
+
+def _day_ends(dates: Sequence[str]) -> tuple[Places, npt.NDArray[np.datetime64]]:
+    """Return the last bar of each day that has bars, and the day."""
+    if isinstance(dates, native.Dates):
+        times = dates.times
+        first, last = times[[0, -1]].astype("datetime64[D]")
+        following = np.arange(first, last + 1) + 1
+        # A search for each day reads few of the bars of a long series of minutes.
+        if len(following) < len(times):
+            ends = np.unique(np.searchsorted(times, following.astype(times.dtype))) - 1
+            return ends, times[ends].astype("datetime64[D]")
+        days = times.astype("datetime64[D]")
+    else:
+        days = np.array(dates, dtype=np.str_).astype("U10").astype("datetime64[D]")
+    ends = np.flatnonzero(np.append(days[1:] != days[:-1], True))
+    return ends, days[ends]
+
+
+def _periods(days: npt.NDArray[np.datetime64], unit: str) -> Places:
+    """Return the number of the period of each day."""
     if unit == "week":
         # 1970-01-01 is a Thursday.
         since = days.astype(np.int64)
@@ -123,7 +142,7 @@ def trailing(dates: Sequence[str], nav: Floats, periods_per_year: float | None) 
     A period starts at the last bar on or before its first day. `3Y`, `5Y`, `10Y` and `all` are annual if they have more
     bars than a year, as `cagr` is. A period longer than the run is undefined.
     """
-    days = _days(dates)
+    bars, days = _day_ends(dates)
     end = days[-1]
     found: dict[str, float | str] = {}
     for name in TRAILING:
@@ -131,7 +150,7 @@ def trailing(dates: Sequence[str], nav: Floats, periods_per_year: float | None) 
         if start < days[0]:
             found[name] = "the run is shorter"
             continue
-        first = int(np.searchsorted(days, start, side="right")) - 1
+        first = int(bars[np.searchsorted(days, start, side="right") - 1])
         if nav[first] <= 0.0:
             found[name] = "the NAV at its start is 0"
             continue

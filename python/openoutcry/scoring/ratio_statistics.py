@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.scoring.benchmark_comparison import summary_of
-from openoutcry.scoring.drawdown_periods import ulcer_index
+from openoutcry.scoring.drawdown_periods import Drawdowns
 from openoutcry.scoring.statistic_values import Statistics, collected
 
 __all__ = ["ratio_statistics"]
@@ -17,13 +17,18 @@ _NO_LOSS, _NO_GAIN = "no return is negative", "no return is positive"
 
 
 def ratio_statistics(
-    nav: Floats, returns: Floats, periods_per_year: float | None, risk_free: Floats | None
+    fallen: Drawdowns,
+    returns: Floats,
+    summary: Statistics,
+    periods_per_year: float | None,
+    risk_free: Floats | None,
 ) -> Statistics:
     """Return ratios of gains, losses, tails and drawdowns of bars.
 
     Args:
-        nav: Shape `(n_bars,)`, float64.
+        fallen: Drawdowns of the NAV.
         returns: Shape `(n_bars - 1,)`, float64.
+        summary: Metrics of the returns.
         periods_per_year: Bars per year; None if unknown.
         risk_free: Risk-free return of each bar; None without a rate.
 
@@ -36,7 +41,6 @@ def ratio_statistics(
     """
     gains, losses = returns[returns > 0.0], returns[returns < 0.0]
     lacks = _NO_LOSS if not len(losses) else _NO_GAIN if not len(gains) else ""
-    summary = summary_of(returns, periods_per_year, risk_free)
     tail = summary.values["tail_ratio"]
     found: dict[str, float | str] = dict.fromkeys(("kelly", "payoff_bars", "common_sense", "cpc_index"), lacks)
     if not lacks:
@@ -46,7 +50,7 @@ def ratio_statistics(
         found["common_sense"] = summary.undefined["tail_ratio"] if tail is None else omega * tail
     high, low = np.quantile(returns, [0.99, 0.01]).tolist()
     found |= {
-        "ulcer_performance": _ulcer_performance(nav, summary, periods_per_year, risk_free),
+        "ulcer_performance": _ulcer_performance(fallen.ulcer_index, summary, periods_per_year, risk_free),
         "outlier_gain": high / float(returns[returns >= 0.0].mean()) if len(gains) else _NO_GAIN,
         "outlier_loss": low / float(losses.mean()) if len(losses) else _NO_LOSS,
     }
@@ -54,9 +58,9 @@ def ratio_statistics(
 
 
 def _ulcer_performance(
-    nav: Floats, summary: Statistics, periods_per_year: float | None, risk_free: Floats | None
+    ulcer: float, summary: Statistics, periods_per_year: float | None, risk_free: Floats | None
 ) -> float | str:
-    growth, ulcer = summary.values["cagr"], ulcer_index(nav)
+    growth = summary.values["cagr"]
     if growth is None:
         return summary.undefined["cagr"]
     if ulcer == 0.0:

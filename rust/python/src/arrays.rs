@@ -1,7 +1,10 @@
 //! Conversion of numpy arrays.
 
+use numpy::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyClass;
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
 
 use crate::error::raise;
 
@@ -29,6 +32,20 @@ pub(crate) fn table<T: numpy::Element + Copy>(
 
 pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
     values.into_pyarray(py)
+}
+
+/// Returns values of a frozen object as a read-only array that keeps it alive.
+///
+/// The values must be those of the object.
+#[expect(unsafe_code, reason = "the array borrows from an object that it keeps alive and that never changes")]
+pub(crate) fn borrowed<'py, T: PyClass<Frozen = True>>(
+    values: &[f64],
+    of: &Bound<'py, T>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    // SAFETY: the container is the object that holds the values.
+    let array = unsafe { PyArray1::borrow_from_array(&ArrayView1::from(values), of.clone().into_any()) };
+    array.call_method1("setflags", (false,))?;
+    Ok(array)
 }
 
 pub(crate) fn matrix(py: Python<'_>, values: Vec<f64>, rows: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {

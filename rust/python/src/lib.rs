@@ -38,7 +38,9 @@ mod sheets;
 mod skill;
 mod state;
 mod step_records;
+mod table_blocks;
 mod table_runs;
+mod trade_columns;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -118,6 +120,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::passive_returns, module)?)?;
+    module.add_function(wrap_pyfunction!(table_blocks::nav_of_blocks, module)?)?;
+    module.add_function(wrap_pyfunction!(trade_columns::trades, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
     module.add_function(wrap_pyfunction!(scenario::check_scenario_spec, module)?)?;

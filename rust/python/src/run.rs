@@ -1,7 +1,7 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use openoutcry::record::Digest;
 use openoutcry::{
-    Backtest, Decision, FillKey, Flows, OrderTable, Run as CoreRun, StepCosts, StepError, Totals, Window,
+    Backtest, Decision, Fill, FillKey, Flows, OrderTable, Run as CoreRun, StepCosts, StepError, Totals, Window,
 };
 use openoutcry_score::{Metrics, TRADING_METRICS, Track, Trading};
 use pyo3::prelude::*;
@@ -149,6 +149,17 @@ pub(crate) fn capture_weights(
     Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.agent_id, record)))
 }
 
+/// Bar, symbol, shares and price of each fill.
+type FillColumns<'py> =
+    (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+fn fill_columns<'py>(py: Python<'py>, fills: &[Fill]) -> FillColumns<'py> {
+    let places =
+        |of: fn(&Fill) -> usize| PyArray1::from_iter(py, fills.iter().map(|fill| of(fill).cast_signed() as i64));
+    let numbers = |of: fn(&Fill) -> f64| PyArray1::from_iter(py, fills.iter().map(of));
+    (places(|fill| fill.bar), places(|fill| fill.symbol), numbers(|fill| fill.shares), numbers(|fill| fill.price))
+}
+
 /// Run target weights, shape `(n_bars, n_symbols)`, over a window.
 #[pyfunction]
 pub(crate) fn run_weights(
@@ -230,26 +241,26 @@ impl Run {
 
     /// Gains other than price changes, by kind and decision.
     #[getter]
-    fn gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let gains = PyDict::new(py);
-        for (kind, column) in Flows::GAINS.into_iter().zip(&self.flows(py)?.gains) {
-            gains.set_item(kind, arrays::vector(py, column.clone()))?;
+    fn gains<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let gains = PyDict::new(slf.py());
+        for (kind, column) in Flows::GAINS.into_iter().zip(&slf.get().flows(slf.py())?.gains) {
+            gains.set_item(kind, arrays::borrowed(column, slf)?)?;
         }
         Ok(gains)
     }
 
     /// Notional traded over NAV per decision; both sides count.
     #[getter]
-    fn turnover<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(arrays::vector(py, self.flows(py)?.turnover.clone()))
+    fn turnover<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        arrays::borrowed(&slf.get().flows(slf.py())?.turnover, slf)
     }
 
     /// Costs by kind and decision, in units of the starting NAV.
     #[getter]
-    fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let costs = PyDict::new(py);
-        for (kind, column) in StepCosts::KINDS.into_iter().zip(&self.flows(py)?.costs) {
-            costs.set_item(kind, arrays::vector(py, column.clone()))?;
+    fn costs<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let costs = PyDict::new(slf.py());
+        for (kind, column) in StepCosts::KINDS.into_iter().zip(&slf.get().flows(slf.py())?.costs) {
+            costs.set_item(kind, arrays::borrowed(column, slf)?)?;
         }
         Ok(costs)
     }
@@ -266,16 +277,29 @@ impl Run {
         self.core.terminated_at
     }
 
+    /// Share of the bars after the first with a position at the close.
+    #[getter]
+    fn time_in_market(&self, py: Python<'_>) -> PyResult<f64> {
+        let totals = py.detach(|| self.core.totals(&self.dataset.0)).map_err(to_py)?;
+        Ok(totals.n_invested as f64 / self.settings.window().n_decisions() as f64)
+    }
+
     /// Return the weights held at each close, shape `(n_bars, n_symbols)`.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let weights = py.detach(|| self.core.weights(&self.dataset.0)).map_err(to_py)?;
         arrays::matrix(py, weights, self.core.nav.len())
     }
 
-    /// Return every fill as `(bar, symbol, shares, price)`.
-    fn fills(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, f64, f64)>> {
+    /// Return the fills as columns: bar, symbol, shares, price.
+    fn fills<'py>(&self, py: Python<'py>) -> PyResult<FillColumns<'py>> {
         let fills = py.detach(|| self.core.fills(&self.dataset.0)).map_err(to_py)?;
-        Ok(fills.into_iter().map(|fill| (fill.bar, fill.symbol, fill.shares, fill.price)).collect())
+        Ok(fill_columns(py, &fills))
+    }
+
+    /// Return the weights and the fills, of a replay that also gives the flows.
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, FillColumns<'py>)> {
+        let (weights, fills) = py.detach(|| self.core.positions(&self.dataset.0)).map_err(to_py)?;
+        Ok((arrays::matrix(py, weights, self.core.nav.len())?, fill_columns(py, &fills)))
     }
 
     /// Return the events other than fills.
@@ -358,7 +382,7 @@ impl Run {
         if n_decisions == 0 {
             return Ok(Trading::UNKNOWN);
         }
-        let Totals { turnover, cost, gross, net } = self.core.totals(&self.dataset.0)?;
+        let Totals { turnover, cost, gross, net, .. } = self.core.totals(&self.dataset.0)?;
         let mean = |total: f64| Ok(total / n_decisions as f64);
         Ok(Trading { turnover: mean(turnover), cost: mean(cost), gross: mean(gross), net: mean(net) })
     }

@@ -1,7 +1,6 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use openoutcry_score::power::Board;
 use openoutcry_score::skill::{self, Selection, Stated};
-use openoutcry_score::trades::{Kind, Movement, Trade, summarize_trades};
 use openoutcry_score::{Moments, Statistic, Undefined, normal_distribution};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -12,11 +11,6 @@ use crate::error::raise;
 
 /// Number of returns, Sharpe ratio per bar, skew and raw kurtosis.
 type Given = (usize, f64, f64, f64);
-
-/// Bar, symbol, kind, then shares, price and fee of a fill.
-///
-/// For other kinds, one number and two unused values.
-type Moved = (usize, usize, String, f64, f64, f64);
 
 /// Adds the functions of this file to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,12 +32,11 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rolling_sharpe, module)?)?;
     module.add_function(wrap_pyfunction!(sharpe_errors, module)?)?;
     module.add_function(wrap_pyfunction!(tracking, module)?)?;
-    module.add_function(wrap_pyfunction!(trades, module)?)?;
     module.add_function(wrap_pyfunction!(trials, module)?)?;
     Ok(())
 }
 
-fn refused(undefined: Undefined) -> PyErr {
+pub(crate) fn refused(undefined: Undefined) -> PyErr {
     raise("argument_invalid", &undefined.to_string())
 }
 
@@ -56,22 +49,22 @@ fn values(array: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
 }
 
 /// The fields of a result by name, and the reason of each undefined one.
-struct Fields<'py> {
+pub(crate) struct Fields<'py> {
     named: Bound<'py, PyDict>,
     undefined: Bound<'py, PyDict>,
 }
 
 impl<'py> Fields<'py> {
-    fn new(py: Python<'py>) -> Self {
+    pub(crate) fn new(py: Python<'py>) -> Self {
         Self { named: PyDict::new(py), undefined: PyDict::new(py) }
     }
 
-    fn set(self, name: &str, value: impl IntoPyObjectExt<'py>) -> PyResult<Self> {
+    pub(crate) fn set(self, name: &str, value: impl IntoPyObjectExt<'py>) -> PyResult<Self> {
         self.named.set_item(name, value)?;
         Ok(self)
     }
 
-    fn maybe(self, name: &str, value: Result<impl IntoPyObjectExt<'py>, Undefined>) -> PyResult<Self> {
+    pub(crate) fn maybe(self, name: &str, value: Result<impl IntoPyObjectExt<'py>, Undefined>) -> PyResult<Self> {
         match value {
             Ok(value) => self.set(name, value),
             Err(reason) => {
@@ -81,15 +74,15 @@ impl<'py> Fields<'py> {
         }
     }
 
-    fn statistics<const N: usize>(self, all: [(&str, Statistic); N]) -> PyResult<Self> {
+    pub(crate) fn statistics<const N: usize>(self, all: [(&str, Statistic); N]) -> PyResult<Self> {
         all.into_iter().try_fold(self, |fields, (name, value)| fields.maybe(name, value))
     }
 
-    fn numbers<const N: usize>(self, all: [(&str, f64); N]) -> PyResult<Self> {
+    pub(crate) fn numbers<const N: usize>(self, all: [(&str, f64); N]) -> PyResult<Self> {
         all.into_iter().try_fold(self, |fields, (name, value)| fields.set(name, value))
     }
 
-    fn with_reasons(self) -> PyResult<Bound<'py, PyDict>> {
+    pub(crate) fn with_reasons(self) -> PyResult<Bound<'py, PyDict>> {
         self.named.set_item("undefined", self.undefined)?;
         Ok(self.named)
     }
@@ -344,42 +337,4 @@ fn power(
         ("tracks_needed", found.tracks_needed),
     ])?;
     fields.maybe("min_sharpe", found.min_sharpe)?.set("sentence", found.sentence())?.with_reasons()
-}
-
-/// Return the trades of movements in chronological order, and their statistics.
-#[pyfunction]
-fn trades(py: Python<'_>, movements: Vec<Moved>, n_symbols: usize) -> PyResult<Bound<'_, PyDict>> {
-    let movements = movements.into_iter().map(|moved| movement(moved, n_symbols)).collect::<PyResult<Vec<_>>>()?;
-    let (closed, n_open) = openoutcry_score::trades::trades(&movements, n_symbols).map_err(refused)?;
-    let found = summarize_trades(&closed, n_open);
-    let trade = |trade: &Trade| (trade.symbol, trade.opened, trade.closed, trade.is_long, trade.entry, trade.profit);
-    let closed: Vec<_> = closed.iter().map(trade).collect();
-    let fields = Fields::new(py).set("trades", closed)?.set("n_open", n_open)?.set("n_trades", found.n_trades)?;
-    let fields = fields.statistics([
-        ("win_rate", found.win_rate),
-        ("profit_factor", found.profit_factor),
-        ("average_win", found.average_win),
-        ("average_loss", found.average_loss),
-        ("max_win", found.max_win),
-        ("max_loss", found.max_loss),
-        ("average_duration", found.average_duration),
-    ])?;
-    fields.with_reasons()
-}
-
-fn movement((bar, symbol, kind, value, price, fee): Moved, n_symbols: usize) -> PyResult<Movement> {
-    if symbol >= n_symbols {
-        let message = format!("a symbol index must be below {n_symbols}; received {symbol}");
-        return Err(raise("argument_invalid", &message));
-    }
-    let kind = match kind.as_str() {
-        "fill" => Kind::Fill { shares: value, price, fee },
-        "dividend" => Kind::Dividend(value),
-        "split" => Kind::Split(value),
-        other => {
-            let message = format!("a movement must be a fill, dividend or split; received {other:?}");
-            return Err(raise("argument_invalid", &message));
-        }
-    };
-    Ok(Movement { bar, symbol, kind })
 }

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.report.views.run_view import Floats
 
-__all__ = ["Times", "bucket_means", "decimate", "largest", "month_returns", "seconds", "year_returns"]
+__all__ = ["Times", "bucket_means", "bucket_size", "decimate", "largest", "month_returns", "seconds", "year_returns"]
 
 Indices = npt.NDArray[np.intp]
 Times = npt.NDArray[np.int64]
@@ -27,6 +27,11 @@ def seconds(dates: Sequence[str]) -> Times:
     return texts.astype(f"U{max(len(bare), 1)}").astype("datetime64[s]").astype(np.int64)
 
 
+def bucket_size(n: int, budget: int) -> int:
+    """Return the values of a bucket of `decimate`."""
+    return -(-n // max(budget // 2, 1))
+
+
 def decimate(values: Floats, budget: int) -> Indices:
     """Return ascending indices of about `budget` points that preserve extremes.
 
@@ -35,7 +40,7 @@ def decimate(values: Floats, budget: int) -> Indices:
     n = len(values)
     if n <= budget:
         return np.arange(n)
-    size = -(-n // max(budget // 2, 1))
+    size = bucket_size(n, budget)
     n_buckets = -(-n // size)
     padded = np.concatenate([values, np.full(n_buckets * size - n, values[-1])]).reshape(n_buckets, size)
     offsets = np.arange(n_buckets) * size

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, ValueScale
@@ -12,21 +13,26 @@ from openoutcry.report.charts.svg import EndLabel, area_path, line_path
 from openoutcry.report.text_format import number
 from openoutcry.report.views.view_checks import Floats
 
-__all__ = ["fan_ends", "fan_paths", "fan_sentence"]
+__all__ = ["fan_ends", "fan_paths", "fan_places", "fan_sentence"]
 
 POINTS = 160
 """Maximum points of an edge; quantiles of many agents are smooth, so more points add nothing."""
 
 
+def fan_places(n_bars: int) -> npt.NDArray[np.intp]:
+    """Return the bars of a run at which its fan is drawn."""
+    return np.unique(np.linspace(0, n_bars - 1, min(POINTS, n_bars)).astype(np.intp))
+
+
 def fan_paths(fan: Mapping[float, Floats], dates: Sequence[str], values: ValueScale, scale: DateScale) -> list[str]:
     """Return the bands between pairs of quantiles, widest first, then the lines.
 
-    The lines are the outer edges and the median.
+    The lines are the outer edges and the median. The fan has a value at each date, or at `fan_places` only.
     """
     levels = sorted(fan)
-    at = np.unique(np.linspace(0, len(dates) - 1, min(POINTS, len(dates))).astype(np.intp))
+    at = fan_places(len(dates))
     xs = scale.units(downsampling.seconds([dates[i] for i in at]))
-    edges = {level: values.units(fan[level][at]) for level in levels}
+    edges = {level: values.units(fan[level] if len(fan[level]) == len(at) else fan[level][at]) for level in levels}
     paths = []
     for depth in range(len(levels) // 2):
         low, high = levels[depth], levels[-1 - depth]

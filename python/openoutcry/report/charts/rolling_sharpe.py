@@ -31,8 +31,8 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
     known = np.isfinite(rolling.sharpe)
     low, high = (rolling.sharpe + sign * Z95 * rolling.error for sign in (-1.0, 1.0))
     banded = known & np.isfinite(rolling.error)
-    drawn = np.concatenate([rolling.sharpe[known], low[banded], high[banded]])
-    values = value_scale([drawn], include=[0.0, 0.1, -0.1])
+    drawn = [rolling.sharpe[known], *(edge[banded] for edge in (low, high) if banded.any())]
+    values = value_scale(drawn, include=[0.0, 0.1, -0.1])
     scale = scale_of_dates([dates])
     last = int(np.flatnonzero(known)[-1])
     canvas = Canvas(

@@ -19,6 +19,8 @@ HEIGHT = 1200
 """Drawing units of every value axis. Paths use integer units, stretched to the size of the page."""
 
 _DAY = 86_400
+_LEAST_DECIMAL = 1e-6
+_LEAST_LOG = 1e-290
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -63,6 +65,8 @@ class ValueScale:
 
     def show_number(self, value: float) -> str:
         """Return `value` with as many digits as the ticks need."""
+        if self.log and value < _LEAST_DECIMAL:
+            return f"{value:.0e}"
         return number(value, self._digits(1.0))
 
     def show_percent(self, value: float) -> str:
@@ -117,12 +121,12 @@ def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequen
 
     Args:
         series: Values to draw.
-        scale: `linear`, `log`, or `auto`: log if all values are positive and the largest is 3 times the smallest.
+        scale: `linear`, `log`, or `auto`: log if all values are above 1e-290 and the largest is 3 times the smallest.
         include: Values that must be on the axis.
     """
     low = min(*(float(s.min()) for s in series), *include, math.inf)
     high = max(*(float(s.max()) for s in series), *include, -math.inf)
-    log = scale == "log" or (scale == "auto" and low > 0.0 and high / low >= 3.0)
+    log = scale == "log" or (scale == "auto" and low > _LEAST_LOG and high / low >= 3.0)
     if log:
         if low <= 0.0:
             raise ValueError(f"a log scale must have positive values; received {low}")
@@ -161,9 +165,12 @@ def _nice_step(span: float, target: int) -> float:
 
 
 def _log_ticks(low: float, high: float, target: int) -> list[float]:
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    least, most = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    # An axis of many decades has a tick at some of them, which include 1.
+    step = -(-(most - least) // target) if most - least > 3 * target else 1
+    powers = range(least - least % step, most + 1, step)
     choices: list[list[float]] = []
-    for digits in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
+    for digits in ((1.0,),) if step > 1 else ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)):
         ticks = [round(d * 10.0**p, 12 - p) for p in powers for d in digits]
         choices.append([t for t in ticks if low <= t <= high])
     return min(choices, key=lambda ticks: abs(len(ticks) - target))

@@ -87,7 +87,14 @@ def weights_legend(symbols: Sequence[str], weights: Floats) -> list[tuple[str, s
     return [(name, colour) for name, colour, _ in _weight_groups(symbols, weights)]
 
 
-def cost_chart(dates: Sequence[str], costs: Mapping[str, Floats], *, columns: int = COLUMNS, height: int = 220) -> str:
+def cost_chart(
+    dates: Sequence[str],
+    costs: Mapping[str, Floats],
+    entries: Sequence[tuple[str, str]],
+    *,
+    columns: int = COLUMNS,
+    height: int = 220,
+) -> str:
     """Draw cumulative costs by kind, as a fraction of the starting NAV.
 
     Kinds are stacked; negative costs go below zero.
@@ -95,12 +102,13 @@ def cost_chart(dates: Sequence[str], costs: Mapping[str, Floats], *, columns: in
     Args:
         dates: ISO 8601, one more than the values of each cost.
         costs: Kind to shape `(n_bars - 1,)`, float64.
+        entries: Kinds to draw with their colour classes, as `cost_legend` returns them.
         columns: Maximum columns of the chart.
         height: Pixels.
     """
     at = np.unique(np.linspace(0, len(dates) - 1, min(columns, len(dates))).astype(np.intp))
     layers, totals = [], []
-    for name, colour in cost_legend(costs):
+    for name, colour in entries:
         paid = np.concatenate([[0.0], np.cumsum(costs[name])])
         layers.append(Layer(name, colour, np.maximum(paid[at], 0.0), np.minimum(paid[at], 0.0)))
         totals.append(f"{name} {percent(float(paid[-1]), 2)}")

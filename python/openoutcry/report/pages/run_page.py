@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from openoutcry.report.charts.downsampling import bucket_size
 from openoutcry.report.charts.equity_charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades
 from openoutcry.report.charts.exposure_chart import EXPOSURE_LEGEND, exposure_chart
 from openoutcry.report.charts.null_fan import fan_sentence
@@ -179,6 +180,11 @@ def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) 
     if view.fan:
         caption += " " + fan_sentence(view.fan, view.nav, view.fan_label)
         entries.append((view.fan_label, "c-luck"))
+    if view.n_fan:
+        caption += (
+            f" Lines keep the lowest and the highest value of every {bucket_size(len(view.dates), detail.points):,}"
+        )
+        caption += f" bars, and both ends; the quantiles of the agents are those at {view.n_fan} bars."
     falls = drawdown_chart([line for line in lines if line.role != "delayed"], points=detail.points)
     return figure(chart, caption, legend(entries)) + figure(falls, "Drawdown: NAV below its running peak.")
 
@@ -216,7 +222,8 @@ def _exposure(view: RunView, detail: Detail) -> str:
 
 def _costs(view: RunView, detail: Detail) -> str:
     waterfall = scroll(waterfall_table(waterfall_bars(view.nav, view.costs, view.gains)), "From gross to net")
-    if not cost_legend(view.costs):
+    entries = cost_legend(view.costs)
+    if not entries:
         return f"<p>The run paid no costs.</p>{waterfall if view.gains else ''}"
     totals = {kind: float(view.costs[kind].sum()) for kind in cost_order(view.costs)}
     total = sum(totals.values())
@@ -231,11 +238,9 @@ def _costs(view: RunView, detail: Detail) -> str:
         f'<tbody>{rows}</tbody><tfoot><tr><th scope="row">total</th><td>{percent(total, 2)}</td><td></td></tr></tfoot>'
         "</table>"
     )
-    chart = cost_chart(view.dates, view.costs, columns=detail.columns)
+    chart = cost_chart(view.dates, view.costs, entries, columns=detail.columns)
     caption = "Cumulative costs, as a share of the starting NAV."
-    return (
-        f'<div class="side-by-side">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>{waterfall}'
-    )
+    return f'<div class="side-by-side">{figure(chart, caption, legend(entries))}{table}</div>{waterfall}'
 
 
 def _delay(view: RunView, detail: Detail) -> str:

@@ -141,8 +141,8 @@ def csv_text(table: Table) -> str:
 def download(table: Table) -> str:
     """Return a link that saves a table as CSV, or where to get a large one."""
     text = csv_text(table)
-    count = f"{len(table.rows):,} row{'' if len(table.rows) == 1 else 's'}"
-    if len(text.encode("utf-8", "replace")) > MOST_LINKED:
+    count = f"{table.length:,} row{'' if table.length == 1 else 's'}"
+    if table.length > len(table.rows) or len(text.encode("utf-8", "replace")) > MOST_LINKED:
         return (
             f'<p class="download">All {count}: <code>openoutcry report RECORD --tables FOLDER</code>, or'
             f" <code>run.tables()[&quot;{escape(table.name)}&quot;]</code>.</p>"

@@ -30,8 +30,8 @@ def trades_section(analysis: Analysis, key: str) -> str:
 def _list(trades: Table, key: str) -> str:
     profit = [column.name for column in trades.columns].index("profit")
     shown = trades.rows[:MOST_ROWS]
-    is_all = len(shown) == len(trades.rows)
-    count = f"{len(shown):,}" if is_all else f"the latest {len(shown):,} of {len(trades.rows):,}"
+    is_all = len(shown) == trades.length
+    count = f"{len(shown):,}" if is_all else f"the latest {len(shown):,} of {trades.length:,}"
     titled = replace(trades, title=f"{trades.title}: {count}.")
     attributes = [f' data-profit="{row[profit]:.6g}"' for row in shown]
     table = table_html(titled, key, label="Closed trades", row_attributes=attributes, rows=len(shown))

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from openoutcry.report.pages.analysis_labels import BARS, TRAILING
 from openoutcry.report.tables.table_builders import statistics_table
 from openoutcry.report.views.table_view import Column, Table, Value
 from openoutcry.report.views.view_checks import Floats
 from openoutcry.scoring.bar_statistics import bar_statistics
-from openoutcry.scoring.drawdown_periods import calendar_days, drawdown_periods
+from openoutcry.scoring.drawdown_periods import Drawdowns, calendar_days
 from openoutcry.scoring.period_returns import QUANTILES, period_returns, summarize_periods, trailing
 from openoutcry.scoring.ratio_statistics import ratio_statistics
 from openoutcry.scoring.statistic_values import Statistics
 
-__all__ = ["drawdown_table", "month_table", "period_table", "risk_table", "trailing_table", "year_table"]
+__all__ = ["Side", "drawdown_table", "month_table", "period_table", "risk_table", "trailing_table", "year_table"]
 
 N_DRAWDOWNS = 10
 """Drawdowns on the page and in the table: the deepest."""
 
-Side = tuple[str, Floats, Floats, Floats | None]
-"""Name, NAV, returns and gross exposure of a run or benchmark."""
+
+class Side(NamedTuple):
+    """A run or its benchmark.
+
+    Attributes:
+        name: Its name.
+        nav: Shape `(n_bars,)`, float64.
+        returns: Shape `(n_bars - 1,)`, float64.
+        fallen: Drawdowns of the NAV.
+        summary: Metrics of the returns.
+        time_in_market: Share of bars with a position; None for given returns.
+    """
+
+    name: str
+    nav: Floats
+    returns: Floats
+    fallen: Drawdowns
+    summary: Statistics
+    time_in_market: float | None
 
 
 def year_table(dates: Sequence[str], nav: Floats, benchmark: tuple[str, Floats] | None) -> Table:
@@ -88,9 +106,12 @@ def risk_table(
 ) -> Table:
     """Return statistics of bars, streaks and drawdowns of a run, and of a benchmark."""
     columns = []
-    for place, (name, nav, returns, gross) in enumerate(sides):
-        parts = bar_statistics(dates, nav, returns, gross), ratio_statistics(nav, returns, periods_per_year, risk_free)
-        undefined = {} if gross is not None else {"time_in_market": "given returns have no positions"}
+    for place, (name, nav, returns, fallen, summary, in_market) in enumerate(sides):
+        parts = (
+            bar_statistics(dates, nav, returns, fallen, in_market),
+            ratio_statistics(fallen, returns, summary, periods_per_year, risk_free),
+        )
+        undefined = {} if in_market is not None else {"time_in_market": "given returns have no positions"}
         for part in parts:
             undefined |= part.undefined
         found = Statistics({**parts[0].values, **parts[1].values}, undefined)
@@ -98,12 +119,11 @@ def risk_table(
     return statistics_table("risk", "Bars, streaks and drawdowns", BARS, columns)
 
 
-def drawdown_table(dates: Sequence[str], nav: Floats, n_most: int | None = N_DRAWDOWNS) -> Table:
+def drawdown_table(dates: Sequence[str], found: Drawdowns, n_most: int | None = N_DRAWDOWNS) -> Table:
     """Return the deepest drawdowns with their dates and lengths."""
     rows: list[tuple[Value, ...]] = []
     reasons: dict[tuple[int, str], str] = {}
-    found = drawdown_periods(nav)
-    for place, each in enumerate(found[:n_most]):
+    for place, each in enumerate(found.deepest(n_most)):
         end = len(dates) - 1 if each.recovery is None else each.recovery
         recovery = "open" if each.recovery is None else dates[each.recovery]
         days = calendar_days(dates, each.peak, end), calendar_days(dates, each.peak, each.trough)
@@ -117,5 +137,5 @@ def drawdown_table(dates: Sequence[str], nav: Floats, n_most: int | None = N_DRA
         *(Column("days", "Days", "count"), Column("days_to_trough", "Days down", "count")),
         Column("days_to_recover", "Days up", "count"),
     )
-    title = f"The {len(rows)} deepest of {len(found)} drawdowns; lengths from the peak, open ones to the last bar"
+    title = f"The {len(rows)} deepest of {len(found.depth)} drawdowns; lengths from the peak, open ones to the last bar"
     return Table("drawdowns", title, columns, tuple(rows), reasons=reasons)

@@ -6,7 +6,7 @@ from math import isfinite
 
 from openoutcry.backtest.run import Run
 from openoutcry.backtest.trade_list import open_positions, payoff_of, round_trips
-from openoutcry.backtest.trades import trades_of
+from openoutcry.backtest.trades import closed_trades
 from openoutcry.report.pages.analysis_labels import TRADES
 from openoutcry.report.tables.table_builders import statistics_table
 from openoutcry.report.views.table_view import Column, Table, Value
@@ -24,23 +24,26 @@ _COLUMNS = (
 _MONEY = ("average_win", "average_loss", "max_win", "max_loss")
 
 
-def trade_tables(run: Run) -> list[Table]:
-    """Return the tables `trade_statistics`, `trades` and `open_positions` of a run."""
-    found = trades_of(run)
-    trips = round_trips(run, found)
+def trade_tables(run: Run, most: int | None = None) -> list[Table]:
+    """Return the tables `trade_statistics`, `trades` and `open_positions` of a run.
+
+    The statistics are of all trades; with `most`, the table `trades` has the latest ones only.
+    """
+    closed, found = closed_trades(run)
     capital = run.cost_model.capital
-    values: dict[str, float | str] = {"n_trades": float(found.n_trades), "n_open": float(found.n_open)}
+    values: dict[str, float | str] = {"n_trades": float(found["n_trades"]), "n_open": float(found["n_open"])}
     names = ("win_rate", "profit_factor", *_MONEY, "average_duration")
     for name in names:
-        value = getattr(found, name)
+        value = found[name]
         scale = capital if name in _MONEY else 1.0
-        values[name] = found.undefined.get(name, "no trade was closed") if value is None else value * scale
-    payoff, expectancy = payoff_of(trips)
-    few = "no trade was closed" if not trips else "the trades have no winner or no loser"
+        values[name] = found["undefined"].get(name, "no trade was closed") if value is None else value * scale
+    payoff, expectancy = payoff_of(closed.profit * capital)
+    few = "no trade was closed" if not found["n_trades"] else "the trades have no winner or no loser"
     values |= {"payoff": few if payoff is None else payoff, "expectancy": few if expectancy is None else expectancy}
     rows: list[tuple[Value, ...]] = []
     reasons: dict[tuple[int, str], str] = {}
-    for place, each in enumerate(reversed(trips)):
+    latest = closed.part(slice(0 if most is None else max(found["n_trades"] - most, 0), None))
+    for place, each in enumerate(reversed(round_trips(run, latest))):
         row: list[Value] = [value if isinstance(value, str) or isfinite(value) else None for value in each]
         reasons.update({(place, column.name): "unknown" for column, v in zip(_COLUMNS, row, strict=True) if v is None})
         rows.append(tuple(row))
@@ -57,6 +60,7 @@ def trade_tables(run: Run) -> list[Table]:
             _COLUMNS,
             tuple(rows),
             reasons=reasons,
+            n_rows=found["n_trades"],
         ),
         Table("open_positions", "Positions at the last close", positions, held),
     ]

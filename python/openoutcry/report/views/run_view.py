@@ -44,6 +44,7 @@ class RunView:
         net: Shape `(n_bars,)`, float64, sum of signed weights at each close.
         fan: Quantile level, such as 0.05, to the NAV quantile of the null agents at each bar, shape `(n_bars,)`,
             float64. Empty for none.
+        n_fan: Number of bars at which `fan` has values, as `null_fan.fan_places` chooses them; 0 for all.
         fan_label: Description of the null agents, such as `200 random agents`.
         rolling: Rolling Sharpe ratio.
         skill: Skill statistics.
@@ -71,6 +72,7 @@ class RunView:
     gross: Floats | None = None
     net: Floats | None = None
     fan: Mapping[float, Floats] = field(default_factory=dict)
+    n_fan: int = 0
     fan_label: str = "random agents"
     rolling: Rolling | None = None
     skill: Skill | None = None
@@ -104,7 +106,7 @@ class RunView:
         for level, nav in self.fan.items():
             if not 0.0 < level < 1.0:
                 raise ValueError(f"a quantile of `fan` must lie between 0 and 1; received {level}")
-            require_values(f"fan[{level}]", nav, (n_bars,))
+            require_values(f"fan[{level}]", nav, (self.n_fan or n_bars,))
             require_nav(f"fan[{level}]", nav)
         if self.rolling is not None:
             require_values("rolling.sharpe", self.rolling.sharpe, (n_bars,), gaps=True)

@@ -39,6 +39,7 @@ class Table:
         rows: Values in the order of `columns`.
         units: Unit of each row, for columns of the unit `row`; empty if there is none.
         reasons: Index of a row and name of a column to why the value is undefined.
+        n_rows: Rows of the whole table, of which `rows` are the first; None if `rows` is all.
     """
 
     name: str
@@ -47,6 +48,12 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
     units: tuple[str, ...] = ()
     reasons: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    n_rows: int | None = None
+
+    @property
+    def length(self) -> int:
+        """Number of rows of the whole table."""
+        return len(self.rows) if self.n_rows is None else self.n_rows
 
     def __post_init__(self) -> None:
         for index, row in enumerate(self.rows):

@@ -11,6 +11,8 @@ pub struct Totals {
     pub gross: f64,
     /// Net exposure at the close.
     pub net: f64,
+    /// Decisions after which a position is held at the close.
+    pub n_invested: usize,
 }
 
 impl Totals {
@@ -24,5 +26,6 @@ impl Totals {
         self.cost += if nav_before == 0.0 { 0.0 } else { paid / nav_before };
         self.gross += gross;
         self.net += net;
+        self.n_invested += usize::from(gross > 0.0);
     }
 }

@@ -4,6 +4,13 @@ use openoutcry_contract::{Decision, MarketObservation, Order, SymbolHistory};
 pub trait Agent {
     /// Returns the target weights from the next bar on.
     fn decide(&mut self, observation: &MarketObservation) -> Decision;
+
+    /// Returns whether all later decisions are holds, whatever the observations.
+    ///
+    /// A backtest then makes no further observation.
+    fn only_holds(&self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(&MarketObservation) -> Decision> Agent for F {

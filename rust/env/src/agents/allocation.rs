@@ -11,6 +11,10 @@ impl Agent for HoldCash {
     fn decide(&mut self, _: &MarketObservation) -> Decision {
         Decision::hold()
     }
+
+    fn only_holds(&self) -> bool {
+        true
+    }
 }
 
 /// Buys all listed symbols in equal parts on the first bar and never trades again.
@@ -27,6 +31,10 @@ impl Agent for BuyAndHold {
         self.bought = true;
         let share = equal_share(observation);
         weigh(observation, |_| share)
+    }
+
+    fn only_holds(&self) -> bool {
+        self.bought
     }
 }
 

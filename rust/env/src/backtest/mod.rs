@@ -7,3 +7,4 @@ mod pace;
 mod passive_portfolios;
 pub(crate) mod run;
 pub(crate) mod run_backtest;
+pub(crate) mod table_account;

@@ -60,14 +60,16 @@ impl Flows {
     }
 
     fn set(&mut self, decision: usize, stepped: &Stepped) {
-        for (column, cost) in self.costs.iter_mut().zip(stepped.costs.by_kind()) {
-            column[decision] = cost;
-        }
+        // The pages of a column that is 0 throughout are never written, and take no memory.
+        let put = |column: &mut Vec<f64>, value: f64| {
+            if value.to_bits() != 0 {
+                column[decision] = value;
+            }
+        };
+        self.costs.iter_mut().zip(stepped.costs.by_kind()).for_each(|(column, cost)| put(column, cost));
         let gains = [stepped.interest, stepped.dividends, stepped.settlement, stepped.shortfall];
-        for (column, gain) in self.gains.iter_mut().zip(gains) {
-            column[decision] = gain;
-        }
-        self.turnover[decision] = stepped.turnover;
+        self.gains.iter_mut().zip(gains).for_each(|(column, gain)| put(column, gain));
+        put(&mut self.turnover, stepped.turnover);
     }
 
     /// Returns the sum of all costs of a decision.
@@ -224,10 +226,7 @@ impl Run {
     pub fn weights(&self, data: &Dataset) -> Result<Vec<f64>, StepError> {
         let mut weights = vec![0.0; self.nav.len() * data.n_symbols()];
         self.replay(data, Detail::Money, |bar, episode, _| {
-            let row = &mut weights[bar * data.n_symbols()..][..data.n_symbols()];
-            for (symbol, weight) in row.iter_mut().enumerate() {
-                *weight = episode.book.weight(symbol);
-            }
+            episode.write_weights(&mut weights[bar * data.n_symbols()..][..data.n_symbols()]);
         })?;
         Ok(weights)
     }
@@ -239,15 +238,34 @@ impl Run {
     /// Returns an error if `data` is not the dataset of the run.
     pub fn fills(&self, data: &Dataset) -> Result<Vec<Fill>, StepError> {
         let mut fills = Vec::new();
-        self.replay(data, Detail::Full, |bar, episode, _| {
-            fills.extend(episode.events().iter().filter_map(|event| match *event {
-                Event::Filled { symbol, shares, price } => {
-                    Some(Fill { bar: self.window.start + bar, symbol, shares, price })
-                }
-                _ => None,
-            }));
-        })?;
+        self.replay(data, Detail::Full, |bar, episode, _| fills.extend(self.fills_of(bar, episode)))?;
         Ok(fills)
+    }
+
+    /// Returns the weights and the fills of one replay, which also gives the flows.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn positions(&self, data: &Dataset) -> Result<(Vec<f64>, Vec<Fill>), StepError> {
+        let (n_symbols, mut fills) = (data.n_symbols(), Vec::new());
+        let (mut weights, mut flows) = (vec![0.0; self.nav.len() * n_symbols], Flows::none(self.window.n_decisions()));
+        self.replay(data, Detail::Full, |bar, episode, stepped| {
+            flows.set(bar - 1, stepped);
+            episode.write_weights(&mut weights[bar * n_symbols..][..n_symbols]);
+            fills.extend(self.fills_of(bar, episode));
+        })?;
+        self.flows.get_or_init(|| flows);
+        Ok((weights, fills))
+    }
+
+    /// Returns the fills of the last step of an episode.
+    fn fills_of(&self, bar: usize, episode: &Episode) -> impl Iterator<Item = Fill> {
+        let bar = self.window.start + bar;
+        episode.events().iter().filter_map(move |event| match *event {
+            Event::Filled { symbol, shares, price } => Some(Fill { bar, symbol, shares, price }),
+            _ => None,
+        })
     }
 
     /// Replays the decisions and calls `see` after each with its bar in the window.

@@ -2,16 +2,13 @@ use std::borrow::Cow;
 
 use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
-use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    BlockRun, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules,
-    StepError, Totals, Window, Workspace, run_block, step_once,
+    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError,
+    Stepped, Window,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
-use crate::backtest::order_table::OrderTable;
-use crate::backtest::pace::Pace;
 use crate::backtest::run::Run;
 use crate::episode::single_episode::{Episode, check_lookback};
 
@@ -125,15 +122,6 @@ impl<'a> Backtest<'a> {
         self
     }
 
-    /// Runs an agent over the window.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a decision holds a weight that is not finite, or NAV leaves the range of f64.
-    pub fn run(&self, agent: &mut (impl Agent + ?Sized)) -> Result<Run, StepError> {
-        self.try_run(|observation| Ok(agent.decide(observation)))
-    }
-
     /// Runs a fallible function over the window.
     ///
     /// # Errors
@@ -146,13 +134,24 @@ impl<'a> Backtest<'a> {
         let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
         let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
         while !episode.done() {
-            let as_of = self.data.as_of(episode.book.bar());
-            let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
-            let stepped = episode.decide(self.data, &decision)?;
-            run.orders.push(&self.decided(&decision, &episode));
-            run.push(&stepped, episode.events(), episode.refusals());
+            self.decide_once(&mut episode, &mut run, &mut decide)?;
         }
         Ok(run.finish())
+    }
+
+    /// Takes one decision of an agent, and keeps it in the run.
+    pub(crate) fn decide_once<E: From<StepError>>(
+        &self,
+        episode: &mut Episode,
+        run: &mut Run,
+        decide: impl FnOnce(&MarketObservation) -> Result<Decision, E>,
+    ) -> Result<Stepped, E> {
+        let as_of = self.data.as_of(episode.book.bar());
+        let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
+        let stepped = episode.decide(self.data, &decision)?;
+        run.orders.push(&self.decided(&decision, episode));
+        run.push(&stepped, episode.events(), episode.refusals());
+        Ok(stepped)
     }
 
     /// Returns the weights that an agent decided.
@@ -170,166 +169,6 @@ impl<'a> Backtest<'a> {
         place_orders(decision, |name| self.data.index_of(name), &mut orders);
         Cow::Owned(orders)
     }
-
-    /// Runs the decisions in `orders`.
-    ///
-    /// One weight per decision of the window and symbol; NaN is a hold.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `orders` has the wrong length or holds an infinity.
-    pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        self.run_table(OrderTable::new(orders, self.data.n_symbols()))
-    }
-
-    /// Runs a table of decisions as [`Backtest::run_orders`] does.
-    ///
-    /// # Errors
-    ///
-    /// As [`Backtest::run_orders`].
-    pub fn run_table(&self, orders: OrderTable) -> Result<Run, StepError> {
-        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
-        let mut accounts = [TableAccount { totals: Some(Totals::default()), ..TableAccount::new(self, orders, None) }];
-        let (mut decision, mut pace) = (0, Pace::default());
-        while decision < self.window.n_decisions() {
-            let together = pace.run(|| self.run_together(&mut accounts, decision, &workspace));
-            if together == 0 {
-                accounts[0].advance(self, decision, &mut workspace);
-            }
-            decision += together.max(1);
-        }
-        let [account] = accounts;
-        account.finish()
-    }
-
-    /// Runs many tables of decisions.
-    ///
-    /// Each has the bits of [`Backtest::run_orders`].
-    #[must_use]
-    pub fn run_tables(&self, tables: Vec<OrderTable>) -> Vec<Result<Run, StepError>> {
-        self.run_tables_in(&mut Vec::new(), tables)
-    }
-
-    /// Runs tables as [`Backtest::run_tables`] does, in the memory of other runs.
-    ///
-    /// Their NAV takes memory of `navs` while there is some.
-    pub fn run_tables_in(&self, navs: &mut Vec<Vec<f64>>, tables: Vec<OrderTable>) -> Vec<Result<Run, StepError>> {
-        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
-        let mut runs = Vec::with_capacity(tables.len());
-        let mut tables = tables.into_iter().peekable();
-        while tables.peek().is_some() {
-            let mut accounts: Vec<_> =
-                tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders, navs.pop())).collect();
-            let mut decision = 0;
-            while decision < self.window.n_decisions() {
-                let together = match <&mut [TableAccount; LANES]>::try_from(accounts.as_mut_slice()) {
-                    Ok(accounts) => self.run_together(accounts, decision, &workspace),
-                    Err(_) => 0,
-                };
-                if together == 0 {
-                    for account in &mut accounts {
-                        account.advance(self, decision, &mut workspace);
-                    }
-                }
-                decision += together.max(1);
-            }
-            runs.extend(accounts.into_iter().map(TableAccount::finish));
-        }
-        runs
-    }
-
-    /// Runs decisions of one or eight accounts on the fast path.
-    ///
-    /// Starts at `decision` and returns the number of decisions run.
-    fn run_together<const A: usize>(
-        &self,
-        accounts: &mut [TableAccount; A],
-        decision: usize,
-        workspace: &Workspace,
-    ) -> usize {
-        if !accounts.iter().all(TableAccount::is_open) {
-            return 0;
-        }
-        let mut tracks = accounts.each_mut().map(|account| BlockRun {
-            book: &mut account.book,
-            orders: account.run.orders.rows_from(decision),
-            nav: &mut account.run.nav,
-            totals: if A == 1 { account.totals.as_mut() } else { None },
-        });
-        run_block(self.data, &self.rules, &mut tracks, workspace)
-    }
-
-    /// Runs the decisions of `run` one bar later; the first bar is a hold.
-    ///
-    /// It measures the value of the signal with a delay of one bar.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `run` has another market or window.
-    pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
-        self.run_table(run.orders.delayed())
-    }
-}
-
-/// One table of decisions, and its account.
-struct TableAccount {
-    book: Book,
-    run: Run,
-    n_symbols: usize,
-    fault: Option<StepError>,
-    /// Totals of the steps so far, while the fast path runs them all.
-    ///
-    /// They cost it a tenth of its time.
-    totals: Option<Totals>,
-}
-
-impl TableAccount {
-    fn new(of: &Backtest<'_>, orders: OrderTable, nav: Option<Vec<f64>>) -> Self {
-        let fault = fault_of(of, &orders);
-        let mut run = Run::begin_in(nav.unwrap_or_default(), of.window, 0, of.rules.clone());
-        run.orders = orders;
-        Self { book: Book::new(of.data, of.window.start), run, n_symbols: of.data.n_symbols(), fault, totals: None }
-    }
-
-    fn is_open(&self) -> bool {
-        self.fault.is_none() && self.run.terminated_at.is_none()
-    }
-
-    #[inline]
-    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) {
-        if !self.is_open() {
-            return;
-        }
-        self.totals = None;
-        let row = &self.run.orders.rows_from(decision)[..self.n_symbols];
-        match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
-            Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
-            Err(fault) => self.fault = Some(fault),
-        }
-    }
-
-    fn finish(mut self) -> Result<Run, StepError> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
-        }
-        if let Some(totals) = self.totals {
-            self.run.keep(totals);
-        }
-        Ok(self.run.finish())
-    }
-}
-
-/// Returns the fault of a table of decisions, if it has one.
-///
-/// Checked before the first trade: an account that is terminated early would hide a later fault.
-pub(crate) fn fault_of(of: &Backtest<'_>, orders: &OrderTable) -> Option<StepError> {
-    let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
-    if orders.n_weights() != decisions * n_symbols {
-        return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.n_weights() });
-    }
-    let (place, weight) = orders.infinite()?;
-    let (bar, symbol) = (of.window.start + place / n_symbols, place % n_symbols);
-    Some(StepError::TableNotFinite { bar, symbol, weight })
 }
 
 /// Runs an agent over a window with default limits; `seed` keys the slippage noise.

@@ -93,6 +93,11 @@ impl Episode {
         self.terminated || self.truncated()
     }
 
+    /// Writes the weight of each symbol to a row.
+    pub(crate) fn write_weights(&self, row: &mut [f64]) {
+        row.iter_mut().enumerate().for_each(|(symbol, weight)| *weight = self.book.weight(symbol));
+    }
+
     /// Trades to one weight per symbol; NaN is a hold.
     pub(crate) fn trade(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
         let stepped = self.advance(data, orders)?;

@@ -10,7 +10,8 @@ use crate::agents::Agent;
 use crate::agents::agent_answer::AgentAnswer;
 use crate::backtest::order_table::OrderTable;
 use crate::backtest::run::Run;
-use crate::backtest::run_backtest::{Backtest, BacktestError, fault_of};
+use crate::backtest::run_backtest::{Backtest, BacktestError};
+use crate::backtest::table_account::fault_of;
 use crate::episode::single_episode::{Episode, printed_closes};
 
 /// The version of this engine in records.

@@ -1,0 +1,43 @@
+//! Tables of decisions that arrive in blocks of rows.
+
+use numpy::{PyArray1, PyReadonlyArray2};
+use openoutcry::TableBlocks;
+use pyo3::prelude::*;
+
+use crate::arrays;
+use crate::dataset::Dataset;
+use crate::error::to_py;
+use crate::run::Settings;
+
+/// Return the NAV of tables of target weights at some bars of the window.
+///
+/// Each block is a list of tables of the same shape, one per account, with the next decisions. Eight accounts run at
+/// once, and have the NAV of `run_tables`. A run that ends early keeps its last NAV.
+#[pyfunction]
+pub(crate) fn nav_of_blocks<'py>(
+    py: Python<'py>,
+    dataset: &Dataset,
+    blocks: &Bound<'py, PyAny>,
+    settings: Settings,
+    bars: Vec<usize>,
+) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
+    let backtest = settings.backtest(dataset)?;
+    let (mut runs, mut found): (Option<TableBlocks<'_>>, Vec<Vec<f64>>) = (None, Vec::new());
+    let (mut row, mut bars) = (0, bars.into_iter().peekable());
+    for block in blocks.try_iter()? {
+        let tables: Vec<PyReadonlyArray2<'_, f64>> = block?.extract()?;
+        let n_rows = tables.first().map_or(0, |table| table.as_array().nrows());
+        // Copied while the GIL is held: Python code may write to the arrays after we detach.
+        let orders: Vec<Vec<f64>> = tables.iter().map(|table| table.as_array().iter().copied().collect()).collect();
+        found.resize_with(tables.len(), Vec::new);
+        let runs = runs.get_or_insert_with(|| backtest.table_blocks(tables.len()));
+        py.detach(|| runs.advance(orders)).map_err(to_py)?;
+        while let Some(bar) = bars.next_if(|bar| *bar <= row + n_rows) {
+            for (account, nav) in found.iter_mut().zip(runs.navs()) {
+                account.push(nav[(bar - row).min(nav.len() - 1)]);
+            }
+        }
+        row += n_rows;
+    }
+    Ok(found.into_iter().map(|navs| arrays::vector(py, navs)).collect())
+}
