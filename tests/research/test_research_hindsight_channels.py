@@ -39,6 +39,11 @@ REDRAWN = {
     "names as digits": passed(["ab"[value > 4] for value in DATA]).replace(
         "x = []", "x = []\n        a = -n\n        b = n"
     ),
+    "names in formulas": deciding(
+        "a = closes[0]\nb = -a\nx = a\n"
+        + "\n".join(f"x = {'ab'[value > 4]} + b * x" for value in DATA[:40])
+        + "\nreturn x"
+    ),
     "a helper called lookback": deciding(
         f"{N}lookback(x, n)\nreturn closes[0] * x[1]",
         above=f"{TOGETHER}def lookback(x, n): p(x, n, {str(DATA)[1:-1]})",

@@ -31,6 +31,8 @@ LEAST_USUAL = 60
 """Usual numbers, and bools, from which their order is redrawn; typical strategies have at most 17."""
 LEAST_PASSED = 60
 """Variables as arguments of calls or in lists from which their order is redrawn; typical strategies have at most 20."""
+LEAST_OPERANDS = 80
+"""Variables as operands from which their order is redrawn; typical strategies have at most 19."""
 FREE_TEXT_BITS = 96
 """Bits of texts that stay if they have no digits: 12 characters, enough for the name of a mode."""
 FREE_NUMBER_BITS = 64
@@ -41,6 +43,7 @@ _MOST_AXES = 4
 """Elements of a subscript of an array; more are a list."""
 _LISTS = frozenset(["r_", "c_", "s_", "index_exp"])
 """Attributes of NumPy whose subscripts are lists."""
+_OPERATORS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 _SMALL = frozenset([0, 1, 2, 3, 0.5, 10, 100])
 _MOST_OF_LOOKBACK = 4
@@ -147,7 +150,7 @@ def _shuffle(tree: ast.Module, rng: np.random.Generator, held: set[int]) -> None
     groups += [group for group in _subscripts(tree, in_groups) if len(group) >= LEAST_SPELLED]
     if sum(value_bits(node.value) for node in others) > FREE_NUMBER_BITS:
         groups += _by_type(others)
-    groups += _usual(tree, in_groups) + _passed(tree) + _ordered(tree)
+    groups += _usual(tree, in_groups) + _chosen(tree) + _ordered(tree)
     for leaves in [group for group in groups if len(group) > 1]:
         contents = [copy.deepcopy(leaf) for leaf in leaves]
         moved = {id(leaf): contents[place] for leaf, place in zip(leaves, rng.permutation(len(leaves)), strict=True)}
@@ -230,17 +233,21 @@ def _usual(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:
     return [group for group in _by_type(groups) if len(group) >= least]
 
 
-def _passed(tree: ast.Module) -> list[list[ast.AST]]:
-    """Return variables as arguments of calls or in lists that are many."""
+def _chosen(tree: ast.Module) -> list[list[ast.AST]]:
+    """Return variables that are many, in lists or as operands."""
     nodes = list(ast.walk(tree))
     own = {node.arg for node in nodes if isinstance(node, ast.arg)}
     own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    lists = [node.args for node in nodes if isinstance(node, ast.Call)]
-    displays = [ast.iter_child_nodes(node) for node in nodes if isinstance(node, _DISPLAYS)]
-    lists += [[each for each in children if isinstance(each, ast.expr)] for children in displays]
-    names = [each for found in lists for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)]
-    passed: list[ast.AST] = [each for each in names if each.id in own]
-    return [passed] if len(passed) >= LEAST_PASSED else []
+    listed: list[ast.AST] = [each for node in nodes if isinstance(node, ast.Call) for each in node.args]
+    listed += [each for node in nodes if isinstance(node, _DISPLAYS) for each in ast.iter_child_nodes(node)]
+    operands = [each for node in nodes if isinstance(node, _OPERATORS) for each in ast.iter_child_nodes(node)]
+    groups: list[list[ast.AST]] = []
+    for found, least in ((listed, LEAST_PASSED), (operands, LEAST_OPERANDS)):
+        names = [
+            each for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in own
+        ]
+        groups.append(list(names) if len(names) >= least else [])
+    return groups
 
 
 def _ordered(tree: ast.Module) -> list[list[ast.AST]]:
