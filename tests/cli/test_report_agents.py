@@ -86,6 +86,11 @@ def test_the_phases_of_a_candidate_are_the_candidate_started_later(folder: Path,
     assert found["phases"][3]["sharpe"] == pytest.approx(expected, rel=1e-9)
 
 
+def test_a_steady_schedule_has_one_distance(folder: Path) -> None:
+    done = typed("report", "timing", "weekly.json", "--data", "trending-3.csv", cwd=folder)
+    assert "with orders, 5 bars apart;" in " ".join(done.stdout.split())
+
+
 def test_a_program_is_asked_again_and_started_for_each_phase(folder: Path) -> None:
     (folder / "half.py").write_text(PROGRAM)
     agent = ("--agent", f"cmd:{sys.executable} half.py", "--sandbox", "none")

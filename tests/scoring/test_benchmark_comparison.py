@@ -89,12 +89,27 @@ def test_capture_is_the_ratio_of_geometric_means_over_the_bars_of_a_side() -> No
     assert (found["up_capture"], found["down_capture"]) == pytest.approx((up, down), rel=1e-12)
 
 
+def test_the_matched_return_is_that_of_the_levered_run() -> None:
+    rate = np.full(N, 1e-4)
+    found = compare(RETURNS, MARKET, 252.0, rate).values["matched_return"] or 0.0
+    leverage = (found / 252.0 - 1e-4) / float(np.mean(RETURNS - rate))
+    assert np.std(leverage * (RETURNS - rate)) == pytest.approx(np.std(MARKET - rate), rel=1e-9)
+    own = compare(MARKET, MARKET, 252.0).values["matched_return"]
+    assert own == pytest.approx(252.0 * float(np.mean(MARKET)), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("returns", "benchmark", "periods", "names", "reason"),
     [
         (RETURNS, np.full(N, 1e-3), 252.0, ("alpha", "beta", "correlation", "treynor"), "the benchmark is constant"),
         (RETURNS, MARKET, None, ("alpha", "alpha_error", "tracking_error"), "the number of bars per year is unknown"),
-        (np.zeros(N), MARKET, 252.0, ("alpha_t", "r_squared", "correlation"), "the returns are constant"),
+        (
+            np.zeros(N),
+            MARKET,
+            252.0,
+            ("alpha_t", "r_squared", "correlation", "matched_return"),
+            "the returns are constant",
+        ),
         (np.full(N, 1e-3), np.zeros(N), 252.0, ("information_ratio",), "the difference of returns is constant"),
         (np.zeros(N), MARKET, 252.0, ("treynor",), "beta is 0"),
         (MARKET, MARKET, 252.0, ("information_ratio",), "the returns do not differ from the benchmark's"),

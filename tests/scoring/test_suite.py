@@ -326,10 +326,12 @@ def test_a_suite_without_benchmarks_is_a_warning_and_its_digest_is_that_of_the_f
 def test_a_season_on_the_command_line(tmp_path: Path) -> None:
     source, sealed, keys = tmp_path / "small.json", tmp_path / "season.json", tmp_path / "season.keys"
     source.write_text(json.dumps(SMALL), encoding="utf-8")
-    assert "not sealed yet" in call("suite", "show", source)
+    shown = call("suite", "show", source)
+    assert "not sealed yet" in shown
+    assert "\\n" not in shown, "a window a row"
     printed = call("suite", "seal", source, sealed, "--keys", keys)
     suite = Suite.load(sealed)
-    assert printed == f"sealed small 1, 1 keys, digest {suite.digest}\n"
+    assert printed == f"sealed small 1, 1 key, digest {suite.digest}\n"
     assert stat.S_IMODE(keys.stat().st_mode) == 0o600
     assert call("suite", "show", sealed, "--json") == suite.to_json() + "\n"
     assert "a new file is required" in call("suite", "seal", source, sealed, "--keys", tmp_path / "k", code=2)

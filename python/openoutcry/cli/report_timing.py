@@ -95,7 +95,7 @@ def _show(console: Console, name: str, found: TimingLuck) -> None:
         tranches = getattr(found.tranches, metric)
         table.add_row(_HEADS[metric], *(_cell(metric, each) for each in numbers), below, _cell(metric, tranches))
     console.print(table)
-    gaps = "" if found.gaps is None else f", {found.gaps[0]} to {found.gaps[1]} bars apart"
+    gaps = "" if found.gaps is None else f", {_distance(*found.gaps)} apart"
     console.print(
         f"  · {found.period} phases, {counted(found.n_rebalances, 'bar')} with orders{gaps}; "
         f"{found.n_returns:,} returns from {found.first} to {found.last}",
@@ -105,6 +105,10 @@ def _show(console: Console, name: str, found: TimingLuck) -> None:
     console.print(f"  · a phase is {found.method}", style="dim", highlight=False)
     if reason := next(iter(found.own.undefined.values()), ""):
         console.print(f"  · —: {plain(reason, 200)}", style="dim", highlight=False)
+
+
+def _distance(low: int, high: int) -> str:
+    return counted(low, "bar") if low == high else f"{low:,} to {counted(high, 'bar')}"
 
 
 def _hint(found: TimingLuck) -> str:

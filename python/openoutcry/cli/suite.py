@@ -102,8 +102,9 @@ def show(
     for head in ("market", "type", "windows"):
         table.add_column(head)
     for market in suite.markets:
-        windows = "\n".join(f"{each.start} .. {each.end}" for each in market.windows)
-        table.add_row(plain(market.name), _kind(market), windows)
+        rows = [(plain(market.name), _kind(market)), *[("", "")] * (len(market.windows) - 1)]
+        for row, window in zip(rows, market.windows, strict=True):
+            table.add_row(*row, f"{window.start} .. {window.end}")
     console.print(table)
     n_windows = sum(len(market.windows) for market in suite.markets)
     runs = f"{counted(n_windows, 'window')} x {counted(len(suite.seeds), 'seed')}"
@@ -142,7 +143,7 @@ def seal(
     keys.touch(mode=0o600, exist_ok=False)
     keys.write_text(json.dumps({"suite": done.digest, "keys": drawn}, indent=1), encoding="utf-8")
     sealed.write_text(done.to_json() + "\n", encoding="utf-8")
-    echo(f"sealed {done.name} {done.edition}, {len(drawn)} keys, digest {done.digest}")
+    echo(f"sealed {done.name} {done.edition}, {counted(len(drawn), 'key')}, digest {done.digest}")
 
 
 @app.command(epilog=RUN_EXAMPLES)

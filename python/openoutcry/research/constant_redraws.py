@@ -26,7 +26,13 @@ LEAST_DIGITS = 4
 LEAST_LISTED = 8
 """Constants of a list from which their order is redrawn."""
 LEAST_SPELLED = 24
-"""Numbers in constant expressions, and in subscripts, from which their order is redrawn."""
+"""Numbers in constant expressions, in subscripts and in slices, from which their order is redrawn."""
+LEAST_USUAL = 60
+"""Usual numbers, and bools, from which their order is redrawn; typical strategies have at most 17."""
+LEAST_PASSED = 60
+"""Variables as arguments of calls or in lists from which their order is redrawn; typical strategies have at most 20."""
+LEAST_OPERANDS = 80
+"""Variables as operands from which their order is redrawn; typical strategies have at most 19."""
 FREE_TEXT_BITS = 96
 """Bits of texts that stay if they have no digits: 12 characters, enough for the name of a mode."""
 FREE_NUMBER_BITS = 64
@@ -37,7 +43,11 @@ _MOST_AXES = 4
 """Elements of a subscript of an array; more are a list."""
 _LISTS = frozenset(["r_", "c_", "s_", "index_exp"])
 """Attributes of NumPy whose subscripts are lists."""
+_OPERATORS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+_SMALL = frozenset([0, 1, 2, 3, 0.5, 10, 100])
+_MOST_OF_LOOKBACK = 4
+"""Numbers of a `lookback` that stay; more are a list."""
 _FREE = frozenset([0, 1, 2, 3, 0.5, *(10.0**power for power in range(-15, 16))])
 
 
@@ -56,6 +66,7 @@ def reads_its_ranges(source: str) -> bool:
     return any(
         (isinstance(node, ast.Attribute) and node.attr == _RANGES)
         or (isinstance(node, ast.Name) and node.id == _RANGES and isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.MatchClass) and _RANGES in node.kwd_attrs)
         for node in ast.walk(ast.parse(source))
     )
 
@@ -139,7 +150,8 @@ def _shuffle(tree: ast.Module, rng: np.random.Generator, held: set[int]) -> None
     groups += [group for group in _subscripts(tree, in_groups) if len(group) >= LEAST_SPELLED]
     if sum(value_bits(node.value) for node in others) > FREE_NUMBER_BITS:
         groups += _by_type(others)
-    for leaves in groups:
+    groups += _usual(tree, in_groups) + _chosen(tree) + _ordered(tree)
+    for leaves in [group for group in groups if len(group) > 1]:
         contents = [copy.deepcopy(leaf) for leaf in leaves]
         moved = {id(leaf): contents[place] for leaf, place in zip(leaves, rng.permutation(len(leaves)), strict=True)}
         _Moved(moved).visit(tree)
@@ -147,11 +159,13 @@ def _shuffle(tree: ast.Module, rng: np.random.Generator, held: set[int]) -> None
 
 def _by_type(nodes: list[ast.Constant]) -> list[list[ast.AST]]:
     # A float in the place of an integer would only fail.
-    return [[node for node in nodes if type(node.value) is kind] for kind in (int, float)]
+    return [[node for node in nodes if type(node.value) is kind] for kind in (int, float, complex, bool)]
 
 
 def _is_long(value: Any) -> bool:
     """Return whether a number has many significant digits in decimal notation."""
+    if isinstance(value, complex):
+        return _is_long(value.real) or _is_long(value.imag)
     number = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
     return len("".join(map(str, number.as_tuple().digits)).strip("0")) >= LEAST_DIGITS
 
@@ -188,8 +202,11 @@ def _leaves(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _numbers(node: ast.AST) -> Iterator[ast.Constant]:
-    """Yield the numbers outside subscripts, without the usual ones of formulas."""
-    if isinstance(node, ast.FunctionDef) and node.name == "lookback":
+    """Yield the numbers outside subscripts.
+
+    The usual ones of formulas are left out, and so are the bars of a `lookback`.
+    """
+    if _is_lookback(node):
         return
     if _is_number(node) and node.value not in _FREE:
         yield node
@@ -201,29 +218,78 @@ def _numbers(node: ast.AST) -> Iterator[ast.Constant]:
                 yield from _numbers(child)
 
 
+def _is_lookback(node: ast.AST) -> bool:
+    is_named = isinstance(node, ast.FunctionDef) and node.name == "lookback"
+    return is_named and sum(map(_is_number, ast.walk(node))) <= _MOST_OF_LOOKBACK
+
+
+def _usual(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:
+    """Return usual numbers and bools that are many, or powers of ten."""
+    inside = {id(each) for node in ast.walk(tree) if isinstance(node, ast.Subscript) for each in ast.walk(node.slice)}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in inside | in_groups]
+    usual = [node for node in found if isinstance(node.value, bool) or (_is_number(node) and node.value in _FREE)]
+    powers = [node for node in usual if not isinstance(node.value, bool) and node.value not in _SMALL]
+    groups, least = (usual, LEAST_USUAL) if len(usual) >= LEAST_USUAL else (powers, LEAST_LISTED)
+    return [group for group in _by_type(groups) if len(group) >= least]
+
+
+def _chosen(tree: ast.Module) -> list[list[ast.AST]]:
+    """Return variables that are many, in lists or as operands."""
+    nodes = list(ast.walk(tree))
+    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    listed: list[ast.AST] = [each for node in nodes if isinstance(node, ast.Call) for each in node.args]
+    listed += [each for node in nodes if isinstance(node, _DISPLAYS) for each in ast.iter_child_nodes(node)]
+    operands = [each for node in nodes if isinstance(node, _OPERATORS) for each in ast.iter_child_nodes(node)]
+    groups: list[list[ast.AST]] = []
+    for found, least in ((listed, LEAST_PASSED), (operands, LEAST_OPERANDS)):
+        names = [
+            each for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in own
+        ]
+        groups.append(list(names) if len(names) >= least else [])
+    return groups
+
+
+def _ordered(tree: ast.Module) -> list[list[ast.AST]]:
+    """Return long lists of parameters, of keywords and of fields of a class."""
+    found: list[list[ast.AST]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arguments):
+            found.append([*node.args])
+        elif isinstance(node, ast.Call):
+            found.append([*node.keywords])
+        elif isinstance(node, ast.ClassDef):
+            found.append([each for each in node.body if isinstance(each, ast.AnnAssign)])
+    return [group for group in found if len(group) >= LEAST_LISTED]
+
+
 def _subscripts(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:
     """Return the numbers of subscripts that are lists, and those of the others.
 
-    `np.r_[3, 7, 1, 9, 2]` is a list. Bounds of slices stay, and so do 0 to 3 in the others.
+    `np.r_[3, 7, 1, 9, 2]` is a list. Bounds of slices are a group of their own; 0 to 3 stay in both.
     """
     listed: list[ast.Constant] = []
     others: list[ast.Constant] = []
+    bounds: list[ast.Constant] = []
     has_lists = any(isinstance(node, ast.Attribute) and node.attr in _LISTS for node in ast.walk(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript):
             is_tuple = isinstance(node.slice, ast.Tuple)
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             inside = [each for part in parts if not isinstance(part, ast.Slice) for each in ast.walk(part)]
+            sliced = [each for part in parts if isinstance(part, ast.Slice) for each in ast.walk(part)]
+            numbers = [each for each in sliced if _is_number(each) and id(each) not in in_groups]
+            bounds += [each for each in numbers if each.value not in _FREE]
             numbers = [each for each in inside if _is_number(each) and id(each) not in in_groups]
             if len(parts) > _MOST_AXES or (has_lists and is_tuple):
                 listed += numbers
             else:
                 others += [each for each in numbers if each.value not in _FREE]
-    return [*_by_type(listed), *_by_type(others)]
+    return [*_by_type(listed), *_by_type(others), *_by_type(bounds)]
 
 
 def _is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float, complex)
 
 
 def _declared(node: ast.AST) -> Iterator[ast.AST]:

@@ -96,6 +96,8 @@ class _Rewriter(ast.NodeTransformer):
                 setattr(node, field, self._renamed.get(value, value))
         if isinstance(node, ast.AnnAssign):
             node.annotation = _without_content(node.annotation)
+            # `(a): int` is no field of a dataclass, which is a bit per statement.
+            node.simple = int(isinstance(node.target, ast.Name))
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
         elif isinstance(node, ast.arg):

@@ -121,7 +121,7 @@ def _checked(source: Any, *, earlier_gates: bool) -> CheckedSource:
     if not description:
         raise refusal("argument_invalid", f"a strategy must have a docstring; received `{strategy.name}` without one")
     _check_hooks(strategy)
-    ranges = _ranges(strategy)
+    ranges = _ranges(strategy, tree)
     information = information_of(tree, ranges)
     if earlier_gates:
         information = information.of_earlier_gates()
@@ -176,6 +176,9 @@ def _check_node(node: ast.AST) -> None:
     if isinstance(node, ast.Attribute) and _is_dunder(node.attr) and node.attr != "__init__":
         received = f"{shown(node.attr)} on line {_line(node)}"
         raise refusal("argument_invalid", f"attributes must not be Python internals; received {received}")
+    if isinstance(node, ast.MatchClass) and any(map(_is_dunder, node.kwd_attrs)):
+        received = f"{shown(next(filter(_is_dunder, node.kwd_attrs)))} on line {_line(node)}"
+        raise refusal("argument_invalid", f"attributes must not be Python internals; received {received}")
     if isinstance(node, ast.Name) and (node.id in REFUSED_NAMES or _is_dunder(node.id)):
         received = f"{shown(node.id)} on line {_line(node)}"
         raise refusal("argument_invalid", f"names must be available to a strategy; received {received}")
@@ -221,10 +224,18 @@ def _check_hooks(strategy: ast.ClassDef) -> None:
         raise refusal("argument_invalid", f"{wanted}; received {', '.join(sorted(members)) or 'neither'}"[:300])
 
 
-def _ranges(strategy: ast.ClassDef) -> Mapping[str, Any]:
+def _ranges(strategy: ast.ClassDef, tree: ast.Module) -> Mapping[str, Any]:
     values = [value for target, value in _assigned(strategy) if target.id == "PARAM_RANGES"]
     if len(values) != 1:
         raise refusal("argument_invalid", f"a strategy must set `PARAM_RANGES` once; received {len(values)} times")
+    # Elsewhere it would be data that neither counts nor is redrawn.
+    stored = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    n_stored = sum(node.id == "PARAM_RANGES" for node in stored)
+    chained = [node for node in strategy.body if isinstance(node, ast.Assign) and len(node.targets) > 1]
+    if n_stored != 1 or any(value is node.value for value in values for node in chained):
+        wanted = "`PARAM_RANGES` must be assigned once and alone, in the body of the strategy"
+        received = "a chained assignment" if n_stored == 1 else f"{n_stored:,} assignments"
+        raise refusal("argument_invalid", f"{wanted}; received {received}")
     try:
         ranges = ast.literal_eval(values[0])
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:

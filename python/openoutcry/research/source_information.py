@@ -218,7 +218,8 @@ def _listed(tree: ast.Module) -> Iterator[int]:
 
     They are beyond the fourth, or in a list of lists. Keywords of calls count together.
     """
-    yield _excess_keywords(tree)
+    # Sessions of earlier gates do not count parameters, so both halves of their bits are here.
+    yield _excess_keywords(tree) + 2 * _excess_parameters(tree)
     displays = (ast.List, ast.Tuple, ast.Set, ast.Dict)
     for node in ast.walk(tree):
         parts: list[Any] = []
@@ -240,6 +241,17 @@ def _excess_keywords(tree: ast.Module) -> int:
     return max(0, n_keywords - _MOST_KEYWORDS)
 
 
+def _excess_parameters(tree: ast.Module) -> int:
+    """Return the parameters of functions and fields of classes whose order is data.
+
+    The message of a call without arguments, or `dataclasses.fields`, tells it.
+    """
+    n_parameters = [len(list(ast.iter_child_nodes(node))) for node in ast.walk(tree) if isinstance(node, ast.arguments)]
+    classes = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    n_fields = [sum(isinstance(each, ast.AnnAssign) for each in body) for body in classes]
+    return sum(max(0, number - _MOST_NAMES) for number in n_parameters + n_fields)
+
+
 def _texts(tree: ast.Module, params: Collection[str]) -> float:
     """Return the bits of all strings, and of names from nowhere."""
     bits, seen = 0.0, set()
@@ -248,11 +260,17 @@ def _texts(tree: ast.Module, params: Collection[str]) -> float:
             continue
         bits += _REPEATED if text in seen else value_bits(text)
         seen.add(text)
-    known = {*library_names(), *coined_names(tree, params).all, *seen, *params}
-    for name in _used(tree):
-        if name not in known:
-            bits += value_bits(name)
-            known.add(name)
+    coined = coined_names(tree, params)
+    kept = {*library_names(), *seen, *params}
+    for replaced, names in (
+        (coined.all, _named(tree)),
+        (coined.members, _attributes(tree)),
+        (coined.keywords, _keys(tree)),
+    ):
+        for name in names:
+            if name not in kept and name not in replaced:
+                bits += value_bits(name)
+                kept.add(name)
     return bits
 
 
@@ -281,16 +299,21 @@ def _schema(node: ast.AST) -> Iterator[ast.AST]:
             yield from (each for each in (key, field) if isinstance(each, ast.Constant) and each.value in _SCHEMA)
 
 
-def _used(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that a source uses, bound or not."""
+# A worker receives another name only in the role in which a source coins it; a keyword keeps its own if it only
+# equals that of a local variable.
+def _named(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of variables, functions, classes and modules."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.keyword) and node.arg:
-            yield node.arg
-        elif isinstance(node, ast.alias):
-            yield from node.name.split(".")
-        elif isinstance(node, ast.MatchClass):
+        for field in ("id", "name"):
+            if isinstance(name := getattr(node, field, None), str):
+                yield from name.split(".")
+        if isinstance(node, ast.MatchClass):
             yield from node.kwd_attrs
+
+
+def _attributes(tree: ast.Module) -> Iterator[str]:
+    return (node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+
+
+def _keys(tree: ast.Module) -> Iterator[str]:
+    return (node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg)

@@ -68,12 +68,14 @@ def compare(
         `alpha` is annual: the intercept times bars per year; so are `alpha_error` and `alpha_hac_error`. `alpha_t` uses
         the HAC error. `excess`, `tracking_error` and `information_ratio` are annual, of the difference of returns.
         `up_capture` and `down_capture` are ratios of geometric mean returns over the bars in which the benchmark
-        gained or lost. `treynor` is the annual mean excess return over beta.
+        gained or lost. `treynor` is the annual mean excess return over beta. `matched_return` is the annual mean return
+        at a leverage that gives the volatility of the benchmark.
     """
     less = "" if risk_free is None else " less the risk-free rate"
     excess, other = (each if risk_free is None else each - risk_free for each in (returns, benchmark))
     found = _regressed(excess, other, periods_per_year, less)
     found |= _tracked(returns, benchmark, periods_per_year)
+    found["matched_return"] = _matched(returns - rate, benchmark - rate, rate, periods_per_year)
     found |= {"up_capture": _capture(returns, benchmark, 1.0), "down_capture": _capture(returns, benchmark, -1.0)}
     return collected(found | {"n_returns": float(len(returns))})
 
@@ -117,6 +119,18 @@ def _tracked(returns: Floats, benchmark: Floats, periods: float | None) -> dict[
         )
         return {"excess": mean, "tracking_error": error, names[2]: reason}
     return dict(zip(names, (mean, error, mean / error), strict=True))
+
+
+def _matched(excess: Floats, benchmark: Floats, rate: Floats, periods: float | None) -> float | str:
+    if periods is None:
+        return NO_YEAR
+    if len(excess) < 2:
+        return "there are too few returns"
+    deviation = float(excess.std())
+    if deviation < _LEAST_SPREAD:
+        return "the returns are constant"
+    leverage = float(benchmark.std()) / deviation
+    return float(leverage * excess.mean() + rate.mean()) * periods
 
 
 def _capture(returns: Floats, benchmark: Floats, sign: float) -> float | str:

@@ -24,6 +24,9 @@ COMPARISON: dict[str, Metric] = {
     ),
     "down_capture": Metric("Down capture", "share", "the same in bars in which it lost; lower is better"),
     "treynor": Metric("Treynor ratio", "ratio", "annual mean excess return over beta"),
+    "matched_return": Metric(
+        "Return, matched", "rate", "annual mean return, levered to the volatility of the benchmark (M squared)"
+    ),
     "n_returns": Metric("Returns", "count", "number of bar returns compared"),
 }
 BARS: dict[str, Metric] = {
