@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness.agent_lookup import public_name
+from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
 from openoutcry.untrusted.counted_nouns import counted
@@ -81,6 +83,7 @@ AGENTS = f"{AGENT} Baselines: {', '.join(agents.NAMES)}. Strategies: {', '.join(
 ALLOW_SHORT = typer.Option(True, "--allow-short/--no-allow-short", hidden=True)
 WINDOW = "`START:END`, bar indices or ISO dates; END is excluded. Indices like years need a plus: `+2010:+2012`."
 RECORD = "Write a record for `openoutcry replay`: `.json`, or `.jsonl` to write during the run; add `.zst` to compress."
+LOOKBACK = f"Closes of each symbol in an observation; {DEFAULT_LOOKBACK}, or more for a strategy that needs them."
 COSTS, LIMITS = "Costs (bps: basis points; rates are per year)", "Limits"
 
 
@@ -99,6 +102,7 @@ def run(
     source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=AGENTS),
     window: str = typer.Option(":", help=WINDOW),
+    lookback: int | None = typer.Option(None, min=1, help=LOOKBACK),
     seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
     record: Path | None = typer.Option(None, help=RECORD),
@@ -136,7 +140,7 @@ def run(
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     dataset = open_dataset(source, reading)
-    chosen = select_agent(agent, seed, values.options(context, _echo_error))
+    chosen = replace(select_agent(agent, seed, values.options(context, _echo_error)), stated_lookback=lookback)
     recorded = LedgerOptions(ledger, ledger_dir, output_dir)
     rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window, recorded)
     _show_notices(planned.notices)
