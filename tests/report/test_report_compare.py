@@ -153,7 +153,7 @@ def test_a_candidate_and_a_record_are_compared_on_the_command_line(session: tupl
             "or the ID of a ledger run; received 'nope'; hint: check the name of the file; `openoutcry",
         ),
         (["deadbeef", "momentum.json"], "a prefix of one run ID is required; received 'deadbeef', of no runs"),
-        (["momentum.json#4", "momentum.json"], "one of the 1 runs of 'momentum.json' is required; received #4; hint"),
+        (["momentum.json#4", "momentum.json"], "a run of 'momentum.json' from #0 to #0 is required; received #4; hint"),
         (["momentum.json", "equal-weight.json", "--tz", "UTC"], "`--tz` must come with a file of prices"),
         (["momentum.json", "equal-weight.json", "--out", "no/where.html"], "`--out` must be a writable file"),
     ],

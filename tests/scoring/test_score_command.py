@@ -96,7 +96,8 @@ def test_a_record_that_does_not_match_the_suite_is_refused() -> None:
     assert caught.value.slug == "record_differs"
     far = oo.run_backtest(markets[0], "momentum", (4097, 4352), *evaluation.rules(), 1, lookback=40, capture=True)
     with pytest.raises(
-        oo.OpenOutcryError, match=r"lookback of the suite, 20, is required; received lookback 40 in run 0; hint: .*`openoutcry suite run`"
+        oo.OpenOutcryError,
+        match=r"lookback of the suite, 20, is required; received lookback 40 in run 0; hint: .*`openoutcry suite run`",
     ):
         score(far.record, suite=evaluation)
     first = evaluation.windows[0]
@@ -127,11 +128,13 @@ def test_a_suite_is_inferred_from_records(tmp_path: Path) -> None:
     assert all("no_suite" in each["reasons"] for each in printed["board"]["scores"])
     assert "no suite: the agents chose windows, costs and limits" in call("score", *paths).replace("\n", " ")
     other = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), oo.CostModel(fee_bps=2), capture=True)
-    with pytest.raises(oo.OpenOutcryError, match=r"with `costs.fee_bps` 1; received 2; hint: .*`openoutcry run --fee-bps 1`"):
+    with pytest.raises(
+        oo.OpenOutcryError, match=r"with `costs.fee_bps` 1; received 2; hint: .*`openoutcry run --fee-bps 1`"
+    ):
         suite_of([*records, other.record])
     long = oo.Limits(allow_short=False)
     fixed = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), limits=long, capture=True)
-    with pytest.raises(oo.OpenOutcryError, match="`limits.allow_short` false; .* --long-only`"):
+    with pytest.raises(oo.OpenOutcryError, match=r"`limits.allow_short` false; .* --long-only`"):
         suite_of([fixed.record, *records])
     free = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), None, oo.Limits.off(), capture=True)
     assert suite_of([free.record]).limits == oo.Limits.off()

@@ -170,7 +170,7 @@ def _chosen(path: Path, record: RunRecord, index: int | None) -> int:
     if index is None and n_runs == 1:
         return 0
     if index is None or index >= n_runs:
-        wanted = f"one of the {n_runs} runs of '{path}' is required"
+        wanted = f"a run of '{path}' from #0 to #{n_runs - 1} is required"
         received = "none" if index is None else f"#{index}"
         raise refusal("argument_invalid", f"{wanted}; received {received}; hint: `{path}#0` is the first")
     return index

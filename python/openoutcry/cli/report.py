@@ -204,7 +204,7 @@ def _chosen(record: RunRecord, run: int | None) -> int:
         return 0
     if run is None or run >= n_runs:
         received = "none" if run is None else f"{run}"
-        wanted = f"`--run` must be one of the {n_runs} runs of the record, from 0"
+        wanted = f"`--run` must be the index of a run of the record, from 0 to {n_runs - 1}"
         raise refusal("argument_invalid", f"{wanted}; received {received}")
     return run
 

@@ -108,7 +108,7 @@ def show(
     n_windows = sum(len(market.windows) for market in suite.markets)
     runs = f"{counted(n_windows, 'window')} x {counted(len(suite.seeds), 'seed')}"
     runs += f" = {counted(n_windows * len(suite.seeds), 'run')} per agent"
-    console.print(f"{runs}; {suite.n_luck} null agents for comparison", highlight=False)
+    console.print(f"{runs}; {counted(suite.n_luck, 'null agent')} for comparison", highlight=False)
     for name, rules in (("costs", suite.costs), ("limits", suite.limits)):
         settings = ", ".join(f"{field} {value}" for field, value in rules.to_dict().items() if value is not None)
         console.print(f"{name}: {settings}", style="dim", highlight=False)
@@ -206,7 +206,7 @@ def _notices(chosen: SelectedAgent, evaluation: Evaluation) -> Iterator[str]:
     needed, shown = chosen.lookback, evaluation.lookback()
     shortest = min((window.end - window.start - 1 for window in evaluation.windows), default=0)
     if chosen.strategy is not None and needed > shown:
-        text = f"{chosen.name} needs {needed} closes and the suite shows {shown}: it holds for the first"
+        text = f"{chosen.name} needs {counted(needed, 'close')} and the suite shows {shown}: it holds for the first"
         held = needed - shown
         yield f"{text} {counted(held, 'decision')} of each window" + (", all of some" if held >= shortest else "")
     yield from read_windows(

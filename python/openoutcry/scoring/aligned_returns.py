@@ -189,7 +189,7 @@ def _aligned(name: str, given: Any, run: Run) -> Floats:
         raise refusal("shape_mismatch", f"`{name}` must be numbers; received {type_of(given)}") from error
     n_returns = len(run.dates) - 1
     if values.shape != (n_returns,):
-        wanted = f"`{name}` must have one return for each of the {n_returns} bars after the first"
+        wanted = f"`{name}` must have one return for each bar after the first, {n_returns}"
         hint = "hint: a pandas series with dates is matched by date"
         raise refusal("shape_mismatch", f"{wanted}; received shape {values.shape}; {hint}")
     return _checked(name, values, run)
@@ -224,7 +224,7 @@ def _on_labels(name: str, labels: Sequence[str], values: Floats, dates: Sequence
     places = {label: place for place, label in enumerate(labels)}
     missing = [date for date in dates if date not in places]
     if missing:
-        wanted = f"`{name}` must have a value at each of the {len(dates)} bars"
+        wanted = f"`{name}` must have a value at each bar, {len(dates)} in all"
         span = f"{labels[0]} .. {labels[-1]}" if len(labels) else "no date"
         received = f"{span} without {missing[0]}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         hint = "hint: choose a window that it covers, or a benchmark with the sessions of the market"

@@ -299,7 +299,7 @@ def _open_market(market: Market, keys: Mapping[str, str], given: Mapping[str, Da
         raise refusal("argument_invalid", f"`{market.name}` must be sealed; received it without a commitment; {hint}")
     if market.commitment not in keys:
         wanted = f"`keys` must have the key of `{market.name}`, under its commitment {market.commitment}"
-        raise refusal("argument_invalid", f"{wanted}; received {len(keys)} others")
+        raise refusal("argument_invalid", f"{wanted}; received {counted(len(keys), 'other')}")
     scenario = Scenario.revealed(market.scenario, keys[market.commitment])
     if scenario.commitment != market.commitment:
         wanted = f"the key of `{market.name}` must match its commitment {market.commitment}"
