@@ -106,6 +106,7 @@ def run(
     seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
     record: Path | None = typer.Option(None, help=RECORD),
+    name: str = typer.Option("", help="Name of the agent in record and report; default: from `--agent`."),
     force: bool = typer.Option(False, "--force", help="Overwrite an existing record."),
     trials: int = typer.Option(0, min=0, help="Number of earlier trials on this market, stated in record and report."),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
@@ -146,12 +147,12 @@ def run(
     _show_notices(planned.notices)
     with recording(recorded, planned) as recorder:
         opening = _open_agent(chosen, dataset.symbols, _progress(dataset, window, chosen.lookback))
-        with opening as opened, _record_file((record, report), chosen.name, trials, force) as captured:
-            shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
+        shown: dict[str, Any] = {"lookback": chosen.lookback, "name": name or chosen.name}
+        with opening as opened, _record_file((record, report), shown["name"], trials, force) as captured:
             done = run_backtest(dataset, opened, window, *rules, seed, capture=captured, **shown)
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, chosen, (record, report), trials, (source, reading), planned.notices)
-    _print_run(done, report, as_json, recorder)
+    _print_run(done, chosen, report, as_json, recorder)
 
 
 def _show_notices(notices: Sequence[str]) -> None:
@@ -289,7 +290,7 @@ class _WatchedAgent:
             raise
 
 
-def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecorder) -> None:
+def _print_run(done: Run, chosen: SelectedAgent, report: Path | None, as_json: bool, recorder: RunRecorder) -> None:
     recorded = recorder.recorded
     if as_json:
         more: dict[str, object] = {"strategy": recorder.planned.strategy} | dict(recorder.planned.metadata.notes)
@@ -308,9 +309,9 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
         console.print(f"  · {done.caveats['return']}", style="yellow", highlight=False, soft_wrap=True)
     console.print(f"  · {LEGEND}", style="dim", highlight=False)
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
-    for remark in (*fault_summary([done.faults]), *_idle_remarks(done)):
+    for remark in (*fault_summary([done.faults]), *_idle_remarks(done, chosen)):
         console.print(f"  · {remark}", style="yellow", highlight=False)
-    for remark in (*_undefined_remarks(done), *shared_name_remarks(done.name)):
+    for remark in (*_undefined_remarks(done), *shared_name_remarks(chosen.name)):
         console.print(f"  · {remark}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
@@ -326,9 +327,9 @@ def _event_summary(done: Run) -> str:
     return f"{counted(fills[1], 'fill')}" + (f"; other events: {counts}" if counts else "")
 
 
-def _idle_remarks(done: Run) -> list[str]:
+def _idle_remarks(done: Run, chosen: SelectedAgent) -> list[str]:
     """Return a remark on a program or server without an order that changes a position."""
-    if any(done.event_counts.values()) or ":" not in done.name:
+    if any(done.event_counts.values()) or ":" not in chosen.name:
         return []
     n_wrong = sum(slug == "malformed" for slug in done.faults.values())
     if n_wrong == len(done.returns):

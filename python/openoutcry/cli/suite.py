@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -30,6 +31,7 @@ from openoutcry.cli.selected_agent import SelectedAgent, select_agent
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring.board_notices import edition_notices
 from openoutcry.scoring.evaluation_journal import journal_of
 from openoutcry.scoring.suite import DEFAULT, Suite
@@ -142,7 +144,7 @@ def seal(
     keys.touch(mode=0o600, exist_ok=False)
     keys.write_text(json.dumps({"suite": done.digest, "keys": drawn}, indent=1), encoding="utf-8")
     sealed.write_text(done.to_json() + "\n", encoding="utf-8")
-    echo(f"sealed {done.name} {done.edition}, {len(drawn)} keys, digest {done.digest}")
+    echo(f"sealed {done.name} {done.edition}, {counted(len(drawn), 'key')}, digest {done.digest}")
 
 
 @app.command(epilog=RUN_EXAMPLES)
@@ -161,6 +163,7 @@ def run(
     trials: int = typer.Option(0, min=0, help="Earlier trials on these markets that you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
@@ -197,7 +200,16 @@ def run(
                 on_run=lambda: bar.advance(task),
                 on_fault=lambda fault: show_fault(str(fault)),
             )
-    summary = f"{counted(evaluation.n_runs, 'run')} of {name or chosen.name}: {record}, digest {done.digest}"
+    _show_run(done, record, evaluation.n_runs, as_json=as_json)
+
+
+def _show_run(done: RunRecord, record: Path, n_runs: int, *, as_json: bool) -> None:
+    if as_json:
+        faults = Counter(fault for run in done.faults for fault in run.values())
+        written = {"agent": done.agent_id, "record": str(record), "digest": done.digest}
+        echo_json(written | {"n_runs": n_runs, "faults": dict(sorted(faults.items()))})
+        return
+    summary = f"{counted(n_runs, 'run')} of {done.agent_id}: {record}, digest {done.digest}"
     echo("; ".join([summary, *fault_summary(done.faults)]))
 
 
