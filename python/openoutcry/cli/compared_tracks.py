@@ -72,7 +72,9 @@ class Sources:
         return self._of_candidate(candidate, name)
 
     def benchmark(self, given: str, first: Track) -> Track:
-        """Return the track of a benchmark on the bars of the first run, from its first date to its last.
+        """Return the track of a benchmark on the bars of the first run.
+
+        They are those from its first date to its last.
 
         Args:
             given: A symbol of the market of the first run, or a file with dates and one column of returns or prices.

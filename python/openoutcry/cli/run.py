@@ -132,17 +132,15 @@ def run(
 ) -> None:
     """Run an agent over a window of a market and print its metrics.
 
-    `module:function` runs in this process, programs and servers outside of it. Without a valid decision, a program or
-    server holds its positions.
+    `module:function` runs in this process, programs and servers outside of it; without a valid decision they hold.
     """
+    jitter = {"slippage_jitter": slippage_jitter}
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
-    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "capital": capital}
-    costs |= {"slippage_jitter": slippage_jitter}
+    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "capital": capital} | jitter
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
-    dataset = open_dataset(source, reading)
+    dataset, recorded = open_dataset(source, reading), LedgerOptions(ledger, ledger_dir, output_dir)
     chosen = replace(select_agent(agent, seed, values.options(context, _echo_error)), stated_lookback=lookback)
-    recorded = LedgerOptions(ledger, ledger_dir, output_dir)
     rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window, recorded)
     _show_notices(planned.notices)
     with recording(recorded, planned) as recorder:
