@@ -134,9 +134,8 @@ def run(
 
     `module:function` runs in this process, programs and servers outside of it; without a valid decision they hold.
     """
-    jitter = {"slippage_jitter": slippage_jitter}
-    costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
-    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "capital": capital} | jitter
+    costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "slippage_jitter": slippage_jitter, "cash_bps": cash_bps}
+    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "impact_bps": impact_bps, "capital": capital}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     dataset, recorded = open_dataset(source, reading), LedgerOptions(ledger, ledger_dir, output_dir)

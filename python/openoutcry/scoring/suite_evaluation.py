@@ -282,7 +282,7 @@ def suite_of(records: Sequence[RunRecord]) -> Suite:
 
 
 def _shared_hint(term: str, headers: Sequence[Mapping[str, str]]) -> str:
-    """Return the option that gives records one value of a term: the longest lookback, else the first number."""
+    # The longest lookback has the closes that every agent needs; of other terms, the first value.
     name, values = term.rpartition(".")[2], [header[term] for header in headers if header[term] != "none"]
     value = max(values, key=int) if name == "lookback" else values[0]
     option, stated = f"--{name.replace('_', '-')} {value}", f"{name}={value}"
