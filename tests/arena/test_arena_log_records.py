@@ -304,7 +304,7 @@ def test_a_writer_continues_an_existing_log() -> None:
     entry = {"type": "suspension", "agent_slug": "ada", "suspended": False, "reason": "", "at": AS_OF}
     assert again.append([entry]) == made.writer.append([entry])
     assert again.append([]).records == ()
-    with pytest.raises(OpenOutcryError, match="`end` must match the tree's 20 records"):
+    with pytest.raises(OpenOutcryError, match="`end` must match the size of the tree, 20"):
         LogWriter(LOG_KEY, MerkleTree(hashes), Link(19, HASH))
 
 

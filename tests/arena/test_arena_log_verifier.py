@@ -173,7 +173,7 @@ def test_a_split_view_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str
     saved.write_text(LOG_KEY.sign(text), encoding="utf-8")
     folder = made.export(tmp_path / "export")
     assert verifier.main(["consistency", str(saved), str(folder)]) == 1
-    assert "`root of 20 records` must be" in capsys.readouterr().out
+    assert "`root at size 20` must be" in capsys.readouterr().out
 
 
 def test_the_log_extends_every_earlier_checkpoint(tmp_path: Path) -> None:

@@ -106,9 +106,9 @@ BROKEN = httpx.Response(200, json={"proof": ["00" * 32]})
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda shown: setattr(shown, "log", log_of(*OTHER[:10])), "two roots for 10 records"),
-        (lambda shown: setattr(shown, "log", log_of(*LINES[:9])), "shrank from 10 records to 9"),
-        (lambda shown: setattr(shown, "log", log_of()), "shrank from 10 records to 0"),
+        (lambda shown: setattr(shown, "log", log_of(*OTHER[:10])), "two roots at size 10"),
+        (lambda shown: setattr(shown, "log", log_of(*LINES[:9])), "shrank from size 10 to 9"),
+        (lambda shown: setattr(shown, "log", log_of()), "shrank from size 10 to 0"),
         (lambda shown: setattr(shown, "log", log_of(*OTHER[:20])), "no valid proof"),
         (lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", BROKEN)), "no valid proof"),
         (

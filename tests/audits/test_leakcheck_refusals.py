@@ -150,12 +150,12 @@ LATE = [*pd.date_range("2020-01-01", periods=29), pd.NaT]
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (frame(date=LATE), "must have a date in every row; received none in 1 rows, first in row 29"),
+        (frame(date=LATE), "must have a date in every row; received none in 1 row, first in row 29"),
         (
             frame().set_index(pd.Index(LATE, name="date"))[["close"]],
             "must have a date in every row; received none in 1",
         ),
-        (pl.DataFrame({"date": [*frame()["date"].dt.date[1:], None], "close": 1.0}), "none in 1 rows, first in row 29"),
+        (pl.DataFrame({"date": [*frame()["date"].dt.date[1:], None], "close": 1.0}), "none in 1 row, first in row 29"),
         (frame().iloc[:1], "must have at least 8 bars; received 1"),
         (frame().iloc[:0], "must have at least 8 bars; received 0"),
         (pd.concat([frame(), frame()[["close"]]], axis=1), "columns of `frame` must be unique; received 'close' twice"),

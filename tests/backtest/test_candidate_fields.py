@@ -68,10 +68,11 @@ CANDIDATE: dict[str, Any] = {
 def test_an_invalid_field_is_refused_with_what_is_required(
     tmp_path: Path, changes: dict[str, Any], wanted: str, received: str
 ) -> None:
-    """By the file, and by its content in Python."""
+    """By the file, and in Python by its content and by its text."""
     path = tmp_path / "found.json"
     path.write_text(json.dumps(CANDIDATE | changes))
-    for read in (lambda: named_agent(str(path)), lambda: from_json(CANDIDATE | changes)):
+    content = CANDIDATE | changes
+    for read in (lambda: named_agent(str(path)), lambda: from_json(content), lambda: from_json(json.dumps(content))):
         with pytest.raises(oo.OpenOutcryError) as raised:
             read()
         assert raised.value.slug in ("argument_invalid", "cost_invalid")
@@ -93,6 +94,8 @@ def test_a_field_that_is_given_twice_is_refused(tmp_path: Path, text: str, name:
     (tmp_path / "found.json").write_text(twice)
     with pytest.raises(oo.OpenOutcryError, match=f"must be given once; received '{name}' twice; hint: keep one"):
         CandidateFile.read(tmp_path / "found.json")
+    with pytest.raises(oo.OpenOutcryError, match=f"must be given once; received '{name}' twice; hint: keep one"):
+        from_json(twice)
 
 
 def test_a_candidate_has_the_name_of_its_strategy_with_all_parameters(tmp_path: Path) -> None:

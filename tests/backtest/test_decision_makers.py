@@ -120,6 +120,7 @@ def test_a_strategy_of_the_user_runs_and_has_no_definition() -> None:
 
 def test_the_content_and_the_file_of_a_candidate_are_its_strategy(tmp_path: Path) -> None:
     assert from_json(CANDIDATE) == LIBRARY["trend"](fast=5, slow=65)
+    assert from_json(json.dumps(CANDIDATE)) == from_json(CANDIDATE)
     path = tmp_path / "found.json"
     path.write_text(json.dumps(CANDIDATE, indent=3))
     found = named_agent(str(path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from rare_markets import rare_market
 import openoutcry as oo
 from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, from_json, sample
 from openoutcry.backtest.strategies.rolling_windows import Array, histories, windows_of
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES
 
 NAMES = list(LIBRARY)
 # Short windows, so that small markets are past their warm-up.
@@ -190,6 +193,35 @@ def test_a_strategy_round_trips_through_json() -> None:
         assert from_json(strategy.to_json()) == strategy
         assert hash(from_json(strategy.to_json())) == hash(strategy)
     assert from_json({"strategy": "trend"}) == LIBRARY["trend"]()
+
+
+@pytest.mark.parametrize("as_text", [str, str.encode, lambda text: bytearray(text.encode("utf-16"))])
+def test_a_strategy_is_read_from_its_json_text(as_text: Callable[[str], str | bytes]) -> None:
+    strategy = LIBRARY["trend"](fast=5)
+    assert from_json(as_text(json.dumps(strategy.to_json()))) == strategy
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("trend:fast=5", "a strategy must be JSON; received a text with Expecting value"),
+        (b"\xff\xff\xff", "a strategy must be JSON; received a text with "),
+        ('{"strategy": "trend", "params": {"fast": NaN}}', "numbers must be finite; received NaN"),
+        ('{"strategy": "trend", "strategy": "pairs"}', "must be given once; received 'strategy' twice"),
+        ('"trend"', "a strategy must have `strategy` and `params`; received 'trend'"),
+        ("[" * 200_000, "a strategy must be JSON; received "),
+    ],
+    ids=["words", "bytes", "nan", "twice", "string", "deep"],
+)
+def test_a_text_that_is_no_json_of_a_strategy_is_refused(text: str | bytes, part: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="argument_invalid") as raised:
+        from_json(text)
+    assert part in str(raised.value)
+
+
+def test_a_text_as_long_as_no_document_is_refused() -> None:
+    with pytest.raises(oo.OpenOutcryError, match="must have at most 67,108,864 bytes; received more in the text"):
+        from_json(" " * DOCUMENT_BYTES + "{}")
 
 
 @pytest.mark.parametrize(

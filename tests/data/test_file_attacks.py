@@ -66,7 +66,7 @@ def test_a_parquet_file_of_one_value_on_many_rows_is_refused(names: tuple[str, .
     parquet.write_table(pa.table(columns, list(names)), path)
     assert path.stat().st_size < 1 << 20
     for read in (oo.Dataset.from_parquet, oo.Dataset.from_csv):
-        with pytest.raises(oo.OpenOutcryError, match="received 5000000 rows of") as error:
+        with pytest.raises(oo.OpenOutcryError, match="received 5,000,000 rows of") as error:
             read(path)
         assert error.value.slug == "dataset_too_large"
 
@@ -100,7 +100,7 @@ def test_a_nested_column_of_a_parquet_file_is_counted_by_its_values(tmp_path: Pa
     nested = pa.ListArray.from_arrays([0, 9_000_000], np.zeros(9_000_000))
     parquet.write_table(pa.table({"date": ["2024-01-02"], "close": nested}), path)
     assert path.stat().st_size < 1 << 20
-    with pytest.raises(oo.OpenOutcryError, match="received 1 rows of 2 columns") as error:
+    with pytest.raises(oo.OpenOutcryError, match="received 1 row of 2 columns") as error:
         oo.Dataset.from_parquet(path)
     assert error.value.slug == "dataset_too_large"
 
@@ -160,7 +160,7 @@ def test_files_of_a_folder_are_limited_together(tmp_path: Path, monkeypatch: pyt
     for number in range(4):
         table = pa.table({"date": [f"20{number:02}-01-01"] * 5_000, "close": np.ones(5_000)})
         parquet.write_table(table, tmp_path / f"{number}.parquet")
-    with pytest.raises(oo.OpenOutcryError, match="received 10000 rows of 2 columns") as error:
+    with pytest.raises(oo.OpenOutcryError, match="received 10,000 rows of 2 columns") as error:
         oo.Dataset.from_parquet(tmp_path)
     assert error.value.slug == "dataset_too_large"
 

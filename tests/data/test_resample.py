@@ -159,7 +159,7 @@ def test_a_close_before_an_event_without_a_close_is_restated() -> None:
     found = oo.Dataset.from_arrays(days, ["A", "B"], close, dividends=dividends, splits=splits, periods_per_year=252)
     weeks = found.resample("1w", periods_per_year=52)
     assert weeks.close[1, 0] == 50.0
-    assert any("1 closes are older" in notice for notice in weeks.notices)
+    assert any("1 close is older" in notice for notice in weeks.notices)
 
 
 def test_the_open_is_that_of_the_first_bar_that_trades() -> None:

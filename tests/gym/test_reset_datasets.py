@@ -93,7 +93,7 @@ def test_a_market_with_fewer_symbols_is_padded_if_the_observation_has_a_mask() -
 FEATURED = OLD.with_features({"x": np.arange(90.0 * 3).reshape(90, 3)})
 BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     "no market": ({}, None, "received None"),
-    "more symbols": ({}, oo.Dataset.synthetic(4, 60, 1), "at most 3 symbols"),
+    "more symbols": ({}, oo.Dataset.synthetic(4, 60, 1), "at most as many symbols as before, 3"),
     "several markets": ({}, [OLD, NEW], "received 2"),
     "one market for a draw": ({"dataset": [OLD, NEW], "datasets": "cycle"}, NEW, "received one market"),
     "more bars than a cursor has": ({"observation": "cursor"}, oo.Dataset.synthetic(3, 91, 1), "at most 90 bars"),

@@ -65,7 +65,7 @@ def test_a_window_option_replaces_the_windows() -> None:
 
 BAD: dict[str, tuple[Any, str, str]] = {
     "an unknown name": ({"cots": DEAR}, "argument_invalid", "received 'cots'"),
-    "another number of symbols": ({"dataset": "ecb-fx"}, "argument_invalid", "at most 4 symbols"),
+    "another number of symbols": ({"dataset": "ecb-fx"}, "argument_invalid", "at most as many symbols as before, 4"),
     "a mask": ({"reset_mask": np.array([True])}, "argument_invalid", "reset_mask"),
     "a list": ([DEAR], "argument_invalid", "`options`"),
     "costs of another type": ({"costs": 3.0}, "cost_invalid", "`costs`"),

@@ -73,7 +73,11 @@ BAD: dict[str, tuple[Callable[[OpenOutcryVectorEnv], Any], str, str]] = {
     "a seed of a list below 0": (lambda env: env.reset(seed=[1, None, -2]), "argument_invalid", "`seed`"),
     "a seed in words": (lambda env: env.reset(seed="one"), "argument_invalid", "`seed`"),
     "an unknown option": (lambda env: env.reset(options={"cost": None}), "argument_invalid", "'cost'"),
-    "another market": (lambda env: env.reset(options={"dataset": "fx"}), "argument_invalid", "at most 4 symbols"),
+    "another market": (
+        lambda env: env.reset(options={"dataset": "fx"}),
+        "argument_invalid",
+        "at most as many symbols as before, 4",
+    ),
     "costs of few lanes": (lambda env: env.reset(options={"costs": [oo.CostModel()]}), "argument_invalid", "`costs`"),
     "costs that are none": (lambda env: env.reset(options={"costs": 3.0}), "cost_invalid", "`costs`"),
     "a window outside": (lambda env: env.reset(options={"window": (0, 500)}), "window_invalid", "500"),

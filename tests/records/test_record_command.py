@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry import records
 from openoutcry.cli.commands import app
+from openoutcry.ledger import Ledger
 
 pytestmark = pytest.mark.once
 
@@ -116,6 +117,19 @@ def test_an_existing_record_is_overwritten_only_with_force(tmp_path: Path, suffi
     assert CliRunner().invoke(app, [*words, "--seed", "7", "--force"]).exit_code == 0
     replaced = oo.RunRecord.load(path)
     assert (replaced.headers[0]["fill.seed"], replaced.in_sample_trials) == ("7", 0)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_a_name_is_that_of_record_and_report_and_no_other_strategy(tmp_path: Path, suffix: str) -> None:
+    """A ledger knows the strategy by its definition: a name would make its trials those of another one."""
+    path, report, folder = tmp_path / f"run{suffix}", tmp_path / "run.html", tmp_path / "ledger"
+    options = ["--window", "+100:+200", "--record", path, "--report", report, "--ledger-dir", folder]
+    printed = json.loads(call("run", "--agent", "trend:fast=5,slow=65", "--name", "mine", *options, "--json"))
+    assert printed["agent"] == oo.RunRecord.load(path).agent_id == "mine"
+    assert "mine" in report.read_text(encoding="utf-8").partition("</title>")[0]
+    with Ledger(folder) as ledger:
+        listed = ledger.list()[0]
+        assert ledger.show(ledger.id_of(listed.summary.id)).strategy["strategy"] == "trend"
 
 
 def test_the_help_has_examples() -> None:

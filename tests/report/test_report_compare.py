@@ -24,6 +24,7 @@ from openoutcry.research.session_files import write_session_files
 from openoutcry.research.session_manager import Workspace, recorded_setup, research
 from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
+from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring.return_tracks import Track
 
 WINDOW = ("2019-01-02", "2021-01-04")
@@ -153,7 +154,7 @@ def test_a_candidate_and_a_record_are_compared_on_the_command_line(session: tupl
             "or the ID of a ledger run; received 'nope'; hint: check the name of the file; `openoutcry",
         ),
         (["deadbeef", "momentum.json"], "a prefix of one run ID is required; received 'deadbeef', of no runs"),
-        (["momentum.json#4", "momentum.json"], "one of the 1 runs of 'momentum.json' is required; received #4; hint"),
+        (["momentum.json#4", "momentum.json"], "a run of 'momentum.json' from #0 to #0 is required; received #4; hint"),
         (["momentum.json", "equal-weight.json", "--tz", "UTC"], "`--tz` must come with a file of prices"),
         (["momentum.json", "equal-weight.json", "--out", "no/where.html"], "`--out` must be a writable file"),
     ],
@@ -216,3 +217,53 @@ def test_tracks_of_risk_free_markets_add_the_rate_back() -> None:
     track = Track.of(run)
     assert track.risk_free is not None
     assert np.array_equal(track.returns - track.risk_free, run._core.excess)
+
+
+def test_a_benchmark_is_one_more_run_on_the_bars_of_the_first(folder: Path) -> None:
+    """From its first date to its last, at the total return of the symbol or file."""
+    fx = oo.data.load("ecb-fx")
+    done = compare(folder, "momentum.json", "equal-weight.json", "--benchmark", "USD", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [each["name"] for each in found["runs"]] == ["momentum", "equal-weight", "USD"]
+    assert len(found["pairs"]) == 3
+    first, *_, last = oo.run_backtest(fx, "momentum", WINDOW).dates
+    close = fx.select(["USD"]).close[:, 0]
+    gained = float(close[fx.dates.index(last)] / close[fx.dates.index(first)]) - 1.0
+    assert found["runs"][2]["metrics"]["return"] == pytest.approx(gained, rel=1e-12)
+    assert "The costs differ: momentum: " in " ".join(found["notices"])
+    rows = [f"{date},{value}" for date, value in zip(fx.dates, close.tolist(), strict=True)]
+    (folder / "usd.csv").write_text("\n".join(["date,close", *rows]))
+    alone = compare(folder, "momentum.json", "--benchmark", "usd.csv", "--json")
+    assert alone.returncode == 0, alone.stderr
+    of_file = json.loads(alone.stdout)["runs"][1]
+    assert of_file["metrics"]["return"] == pytest.approx(gained, rel=1e-12)
+    assert "'usd.csv'" in of_file["conditions"]["market"]
+
+
+def test_only_records_that_a_key_signed_are_compared_under_it(folder: Path) -> None:
+    key = bytes(range(32))
+    oo.RunRecord.load(folder / "momentum.json").sign(key).save(folder / "signed.json")
+    signed = oo.RunRecord.load(folder / "equal-weight.json").sign(key)
+    signed.save(folder / "also.json")
+    public = str(signed.public_key)
+    assert compare(folder, "signed.json", "also.json", "--public-key", public).returncode == 0
+    for other in ("momentum.json", (folder / "run_id").read_text()[:8]):
+        done = compare(folder, "signed.json", other, "--public-key", public)
+        assert done.returncode == 2
+        assert "`--public-key`" in done.stderr
+        assert other.removesuffix(".json") in done.stderr
+
+
+def test_runs_on_a_sealed_scenario_are_compared_by_its_revealed_key(folder: Path) -> None:
+    scenario = Scenario.revealed("calm", "07" * 32)
+    for name in ("momentum", "equal-weight"):
+        run = oo.run_backtest(scenario.dataset(), name, (19, 60), fill_key=b"\5" * 32, capture=True)
+        run.record.save(folder / f"sealed-{name}.json")
+    words = ["sealed-momentum.json", "sealed-equal-weight.json", "--fill-key", "05" * 32]
+    hidden = compare(folder, *words)
+    assert hidden.returncode == 2
+    assert "`--scenario`" in hidden.stderr
+    assert "must be given together" in compare(folder, *words, "--scenario", "calm").stderr
+    done = compare(folder, *words, "--scenario", "calm", "--scenario-key", "07" * 32)
+    assert done.returncode == 0, done.stderr

@@ -90,7 +90,7 @@ def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> No
     [
         (["--out", "/absent/x.html"], "`--out` must be a writable file"),
         (["--without-data"], "`--without-data` must come with `--self-verifying`"),
-        (["--run", "1"], "`--run` must be one of the 1 runs of the record, from 0; received 1"),
+        (["--run", "1"], "`--run` must be the index of a run of the record, from 0 to 0; received 1"),
         (
             ["--scenario", "calm"],
             "`--scenario` and `--scenario-key` must be given together; received `--scenario` alone",
@@ -131,7 +131,7 @@ def test_a_record_of_several_runs_requires_a_run_index(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text(prices())
     words = source_of(tmp_path / "both.json")
     refused = report(*words, "--out", str(tmp_path / "x.html"))
-    assert "one of the 2 runs of the record, from 0; received none" in str(refused.exception)
+    assert "the index of a run of the record, from 0 to 1; received none" in str(refused.exception)
     assert report(*words, "--out", str(tmp_path / "x.html"), "--run", "1").exit_code == 0
     assert "2021-02-10 .. 2021-03-11" in (tmp_path / "x.html").read_text(encoding="utf-8")
 

@@ -66,7 +66,7 @@ def test_a_pandas_series_is_matched_by_date_and_not_by_place() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (STEPS[:-1], "one return for each of the 79 bars after the first"),
+        (STEPS[:-1], "one return for each bar after the first, 79"),
         (CLOSES[1:, 0], "which look like prices"),
         (np.where(np.arange(79) == 5, np.nan, STEPS), f"received nan on {RUN.dates[6]}"),
         (STEPS * 100.0, "below -1"),

@@ -96,7 +96,8 @@ def test_a_record_that_does_not_match_the_suite_is_refused() -> None:
     assert caught.value.slug == "record_differs"
     far = oo.run_backtest(markets[0], "momentum", (4097, 4352), *evaluation.rules(), 1, lookback=40, capture=True)
     with pytest.raises(
-        oo.OpenOutcryError, match="lookback of the suite, 20, is required; received lookback 40 in run 0"
+        oo.OpenOutcryError,
+        match=r"lookback of the suite, 20, is required; received lookback 40 in run 0; hint: .*`openoutcry suite run`",
     ):
         score(far.record, suite=evaluation)
     first = evaluation.windows[0]
@@ -127,10 +128,40 @@ def test_a_suite_is_inferred_from_records(tmp_path: Path) -> None:
     assert all("no_suite" in each["reasons"] for each in printed["board"]["scores"])
     assert "no suite: the agents chose windows, costs and limits" in call("score", *paths).replace("\n", " ")
     other = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), oo.CostModel(fee_bps=2), capture=True)
-    with pytest.raises(oo.OpenOutcryError, match=r"costs, limits and lookback, with `costs.fee_bps` 1; received 2"):
+    with pytest.raises(
+        oo.OpenOutcryError, match=r"with `costs.fee_bps` 1; received 2; hint: .*`openoutcry run --fee-bps 1`"
+    ):
         suite_of([*records, other.record])
+    long = oo.Limits(allow_short=False)
+    fixed = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), limits=long, capture=True)
+    with pytest.raises(oo.OpenOutcryError, match=r"`limits.allow_short` false; .* --long-only`"):
+        suite_of([fixed.record, *records])
     free = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), None, oo.Limits.off(), capture=True)
     assert suite_of([free.record]).limits == oo.Limits.off()
+
+
+def test_records_of_unequal_lookbacks_are_refused_with_the_command_that_mends_them(tmp_path: Path) -> None:
+    """A strategy gets the closes that it needs, so its records and those of a baseline differ without any option."""
+    paths, window = [tmp_path / "momentum.json", tmp_path / "trend.json"], ("--window", "2015-01-01:2017-01-01")
+    for path, agent in zip(paths, ("momentum", "trend:fast=5,slow=65"), strict=True):
+        call("run", "--data", "ecb-fx", "--agent", agent, *window, "--record", path)
+    for order in (paths, paths[::-1]):
+        refused = " ".join(call("score", *order, code=2).split())
+        assert "records must share costs, limits and lookback, with `lookback` " in refused
+        hint = refused.partition("hint: ")[2]
+        assert hint == "record each with the same, such as `openoutcry run --lookback 65` or `lookback=65` in Python"
+    fx = oo.data.load("ecb-fx")
+    in_python = oo.run_backtest(fx, "momentum", "2015-01-01:2017-01-01", capture=True, lookback=65)
+    assert suite_of([in_python.record, oo.RunRecord.load(paths[1])]).lookback == 65
+    call("run", "--data", "ecb-fx", "--agent", "momentum", *window, "--record", paths[0], "--force", "--lookback", "65")
+    assert oo.RunRecord.load(paths[0]).digest == in_python.record.digest
+    assert len(json.loads(call("score", *paths, "--json"))["board"]["scores"]) == 2
+
+
+def test_a_lookback_below_that_of_the_strategy_is_refused() -> None:
+    refused = call("run", "--agent", "trend:fast=5,slow=65", "--lookback", "64", code=2)
+    wanted = "`--lookback` must be at least 65, the closes that trend:fast=5,slow=65,side=long needs; received 64"
+    assert wanted in " ".join(refused.split())
 
 
 def test_untrusted_names_cannot_control_the_terminal(tmp_path: Path) -> None:

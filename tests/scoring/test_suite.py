@@ -339,8 +339,16 @@ def test_a_season_on_the_command_line(tmp_path: Path) -> None:
     assert "`keys` must have the key of `hidden`" in call(*run, "--record", tmp_path / "none.json", code=2)
     whole, lines = tmp_path / "whole.json.zst", tmp_path / "lines.jsonl"
     call(*run, "--keys", keys, "--record", whole)
-    call(*run, "--keys", keys, "--record", lines)
-    assert oo.RunRecord.load(whole) == oo.RunRecord.load(lines)
+    printed = json.loads(call(*run, "--keys", keys, "--record", lines, "--json"))
+    record = oo.RunRecord.load(lines)
+    assert oo.RunRecord.load(whole) == record
+    assert printed == {
+        "agent": "momentum",
+        "record": str(lines),
+        "digest": record.digest,
+        "n_runs": len(record),
+        "faults": {},
+    }
     there = CliRunner().invoke(app, [*map(str, run), "--keys", str(keys), "--record", str(whole)])
     assert "`--force` overwrites it" in str(there.exception)
     # Keys from standard input, in no file and on no command line.

@@ -54,7 +54,7 @@ LAYERS = {
         f"{BASE} untrusted readers",
         deferred="exchange_calendars pandas polars pyarrow typing_extensions",
     ),
-    "scenarios": _layer("scenarios scenarios.*", f"{BASE} data", ""),
+    "scenarios": _layer("scenarios scenarios.*", f"{BASE} untrusted data", ""),
     # The worker runs as a separate file, which needs only the standard library.
     "agents": _layer("agents agents.*", f"{BASE} data", by_name="agents.python_worker"),
     "records": _layer("records records.*", f"{BASE} untrusted", ""),
@@ -82,7 +82,7 @@ LAYERS = {
     "harness": _layer("harness harness.*", f"{BASE} untrusted agents sandbox", "", "httpx"),
     "conformance": _layer(
         "harness.conformance harness.conformance.*",
-        f"{BASE} data scenarios agents backtest harness",
+        f"{BASE} untrusted data scenarios agents backtest harness",
         by_name="harness.conformance.agent_files",
     ),
     "mcp": _layer("harness.mcp harness.mcp.*", f"{CORE} harness", "anyio mcp mcp_types numpy pydantic"),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 RUST_LAYERS: dict[str, dict[str, set[str]]] = {
     "engine": {
-        "error": set(),
+        "counted_nouns": set(),
+        "error": {"counted_nouns"},
         "vector": set(),
-        "market": {"error", "vector"},
+        "market": {"counted_nouns", "error", "vector"},
         "account": {"error", "market", "vector"},
         "fast_path": {"account", "error", "market", "vector"},
         "step": {"account", "error", "fast_path", "market", "vector"},

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from openoutcry.arena.timestamps import HOUR, format_timestamp
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 MAX_HOURS = 1_000_000
 SPLITS = ("train", "validation", "test")
@@ -92,7 +93,7 @@ class Layout:
         n_unused = sum(name not in with_questions for name in self.places)
         counts.append((n_unused, "without an open snapshot between the embargo and the result"))
         parts = [f"{n:,} {words}" for n, words in counts if n]
-        return f"{len(self._times) + self._n_void:,} markets{': ' if parts else ''}{', '.join(parts)}"
+        return f"{counted(len(self._times) + self._n_void, 'market')}{': ' if parts else ''}{', '.join(parts)}"
 
     @property
     def warning(self) -> str | None:
@@ -106,14 +107,16 @@ class Layout:
             late |= {name for name, each in self._times.items() if self._is_missing(each, end)}
         if not late:
             return None
-        counted = f"{len(late):,} of {len(self._times):,} markets had no result when it was due and a split ended"
+        missing = (
+            f"{len(late):,} of {counted(len(self._times), 'market')} had no result when it was due and a split ended"
+        )
         n_none = sum(self._times[name].known_us is None for name in late)
         more = [f"{n_none:,} still have no result"] if n_none else []
         if n_none < len(late):
             # Over all markets: more hours move the ends of the splits, and other markets would be late.
             waits = [known - close for close, known in self._times.values() if known is not None]
             more.insert(0, f"`settling_hours` of {math.ceil(max(waits) / HOUR)} cover all results")
-        return f"{counted}, so the share of YES may be too high there; {', '.join(more)}"
+        return f"{missing}, so the share of YES may be too high there; {', '.join(more)}"
 
     def _is_missing(self, market: MarketTimes, end_us: int) -> bool:
         is_known = market.known_us is not None and market.known_us <= end_us

@@ -193,7 +193,7 @@ class Season:
             opened = json.loads(line)["opened"]
             n_withheld = len(record["commitments"]) - len(opened)
             if n_withheld > n_open:
-                message = f"at most {n_open} secret decisions, one per open market, are required"
+                message = f"at most one secret decision per open market, {n_open} in all, is required"
                 raise ValueError(f"{message}; received {n_withheld} of {record['submission_id']}")
             for body in opened:
                 yield parse_time(record["received_at"]), record["seq"], record, body

@@ -338,8 +338,8 @@ class Export:
 def check_consistency(export: Export, note: str, key: Key) -> int:
     """Check that a log extends a checkpoint, and return the checkpoint's size."""
     size, root = open_checkpoint(note, key)
-    _require(0 < size < len(export.digests), f"a log with at least {size} records is", len(export.digests) - 1)
-    _equal(f"root of {size} records", b64encode(export.tree.root(size)).decode(), root)
+    _require(0 < size < len(export.digests), f"a log of size {size} or more is", len(export.digests) - 1)
+    _equal(f"root at size {size}", b64encode(export.tree.root(size)).decode(), root)
     return size
 
 

@@ -159,10 +159,10 @@ class Witness:
         """Check that a checkpoint is consistent with the stored one."""
         old, new = open_checkpoint(stored, self.log), open_checkpoint(note, self.log)
         if new.size < old.size:
-            self._refuse(f"the log shrank from {old.size} records to {new.size}", stored, note, {})
+            self._refuse(f"the log shrank from size {old.size} to {new.size}", stored, note, {})
         if new.size == old.size:
             if new.root != old.root:
-                self._refuse(f"the log has two roots for {old.size} records", stored, note, {})
+                self._refuse(f"the log has two roots at size {old.size}", stored, note, {})
             return
         response = self._http.get("/registry/consistency", params={"from": old.size, "to": new.size})
         # A temporary failure is retried later. Any other response without a valid proof is evidence.
@@ -175,7 +175,7 @@ class Witness:
         except (KeyError, TypeError, ValueError, RecursionError, OpenOutcryError):
             proof, is_consistent = {"received": response.text[:_MAX_BYTES]}, False
         if not is_consistent:
-            why = f"no valid proof that the log of {new.size} records extends that of {old.size} was received"
+            why = f"no valid proof that the log of size {new.size} extends that of size {old.size} was received"
             self._refuse(why, stored, note, proof)
 
     def _refuse(self, why: str, stored: str, note: str, proof: Mapping[str, Any]) -> None:

@@ -55,7 +55,7 @@ class Difference:
         where = self.place if self.run is None else f"run {self.run}, {self.place}"
         if self.bar is not None:
             where += f", bar {self.bar}" + (f" ({self.date})" if self.date else "")
-        apart = "" if self.ulps is None else f", {self.ulps:,} ulps apart"
+        apart = "" if self.ulps is None else f", {counted(self.ulps, 'ulp')} apart"
         found = f"{where}: {self.field} is {self.recorded}, the replay has {self.replayed}{apart}"
         return native.readable_text(f"{found}; likely {self.because}")
 

@@ -20,6 +20,7 @@ from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, describe_err
 from openoutcry.errors import refusal, without_password
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_bytes, read_input
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo, echo_error, echo_json, echo_lines
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def serve(
         arena.writer.write(SetSeasonKind(kind))
         season.start()
         place = f"{host}:{taken.getsockname()[1]}"
-        echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
+        echo(f"arena: http://{place}, {counted(len(arena.state.markets), 'market')}, {kind} season")
         echo(f"key of the log: {arena.key.verifier}")
         # `--proxy` decides which `X-Forwarded-For` is trusted, not uvicorn.
         config = uvicorn.Config(create_app(arena, settings), log_level="warning", access_log=False, proxy_headers=False)
@@ -268,7 +269,7 @@ def verify(
     if as_json:
         echo_json([each._asdict() for each in faults])
     else:
-        echo_lines([*faults, f"{len(faults):,} faults" if faults else "ok"])
+        echo_lines([*faults, counted(len(faults), "fault") if faults else "ok"])
     raise typer.Exit(int(bool(faults)))
 
 
@@ -295,13 +296,12 @@ def witness(
             try:
                 watcher.pin_log_key()
                 cosigned = watcher.cosign(now())
-                if cosigned.rejection:
-                    why = f"the log rejected it: {cosigned.rejection}"
-                    echo(f"cosigned: {cosigned.size:,} records; {why}", err=True)
+                if why := cosigned.rejection:
+                    echo(f"cosigned: {counted(cosigned.size, 'record')}; the log rejected it: {why}", err=True)
                     if once:
                         raise typer.Exit(3)
                 else:
-                    echo(f"cosigned: {cosigned.size:,} records")
+                    echo(f"cosigned: {counted(cosigned.size, 'record')}")
             except Misbehaviour as error:
                 echo(f"MISBEHAVIOUR: {error}", err=True)
                 raise typer.Exit(1) from error

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import BUILD_PROFILE
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console, Progress
 from openoutcry.untrusted.terminal import echo, echo_json
 
@@ -148,7 +149,7 @@ def check_goals(rows: list[Any]) -> None:
 
 def _describe(row: Any) -> str:
     if hasattr(row, "way"):
-        what = f"{row.features}, {row.n_symbols} symbols x {row.num_envs} lanes, {row.way}"
+        what = f"{row.features}, {counted(row.n_symbols, 'symbol')} x {counted(row.num_envs, 'lane')}, {row.way}"
         return f"{what}: {row.ratio:.1f}x, goal {row.goal}x"
     return f"{row.what}: {row.here}, goal {row.goal}"
 

@@ -60,7 +60,7 @@ def _read(path: Path, public_keys: Sequence[str]) -> RunRecord:
     try:
         record = RunRecord.load(path)
         if public_keys:
-            _check_signature(record, public_keys)
+            check_signature(record, public_keys)
     except OpenOutcryError as error:
         if f"'{path}'" not in str(error):
             add_note(error, f"in the file '{path}'")
@@ -68,7 +68,12 @@ def _read(path: Path, public_keys: Sequence[str]) -> RunRecord:
     return record
 
 
-def _check_signature(record: RunRecord, public_keys: Sequence[str]) -> None:
+def check_signature(record: RunRecord, public_keys: Sequence[str]) -> None:
+    """Refuse a record that none of the keys of `--public-key` signed as it is.
+
+    Raises:
+        OpenOutcryError: `record_unsigned` or `record_differs`.
+    """
     if record.is_signed_by(public_keys):
         return
     wanted = f"records signed by a key of `--public-key` are required; received one of {record.agent_id!r}"

@@ -10,11 +10,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import typer
 
 from openoutcry import data
 from openoutcry.backtest.replay import replay
 from openoutcry.backtest.rerun import rerun
+from openoutcry.cli.board_entries import check_signature
 from openoutcry.cli.ledger import opened
 from openoutcry.cli.run_table import plain
 from openoutcry.data.dataset import Dataset
@@ -23,6 +25,7 @@ from openoutcry.ledger import Ledger, LedgerRun
 from openoutcry.ledger.ledger_store import default_folder
 from openoutcry.ledger.run_tracks import check_comparable, track_of
 from openoutcry.records.run_record import SUFFIXES, RunRecord
+from openoutcry.scoring.aligned_returns import benchmark_returns
 from openoutcry.scoring.return_tracks import Track
 from openoutcry.untrusted.terminal import echo
 
@@ -41,11 +44,14 @@ class Sources:
         datasets: Markets of `--data`.
         ledger_dir: Folder of the ledger; None for the default one.
         fill_key: Revealed key of sealed slippage noise.
+        public_key: Key that must have signed every record, in hexadecimal; None accepts unsigned ones.
     """
 
     datasets: Sequence[Dataset]
     ledger_dir: Path | None = None
     fill_key: str | None = None
+    public_key: str | None = None
+    _first: Dataset | None = None
     _bundled: dict[tuple[str, tuple[str, ...]], Dataset] = field(default_factory=dict)
 
     def track(self, text: str) -> Track:
@@ -57,12 +63,47 @@ class Sources:
         name, what = _split(text)
         path, index = _file_of(what)
         if path is None:
+            self._check_unsigned(f"the ledger run {what!r}")
             return self._of_ledger(what, name)
         candidate = _candidate(path) if path.name.endswith(".json") else None
-        return self._of_record(path, index, name) if candidate is None else self._of_candidate(candidate, name)
+        if candidate is None:
+            return self._of_record(path, index, name)
+        self._check_unsigned(f"the candidate '{path}'")
+        return self._of_candidate(candidate, name)
+
+    def benchmark(self, given: str, first: Track) -> Track:
+        """Return the track of a benchmark on the bars of the first run.
+
+        They are those from its first date to its last.
+
+        Args:
+            given: A symbol of the market of the first run, or a file with dates and one column of returns or prices.
+            first: The first track.
+
+        Raises:
+            OpenOutcryError: as `benchmark_returns`.
+        """
+        market = self._first
+        assert market is not None, "the first run has a market"
+        start, end = market.dates.index(first.start), market.dates.index(first.dates[-1]) + 1
+        name, returns = benchmark_returns(given, _Bars(market, market.dates[start:end]))
+        rates = None if market.risk_free is None else np.asarray(market.risk_free[start + 1 : end])
+        conditions = {**first.conditions, "costs": "none"}
+        if given not in market.symbols:
+            conditions["market"] = f"'{Path(given).name}'"
+        dates = market.dates[start + 1 : end]
+        origin = f"benchmark {plain(given, 200)}"
+        return Track(name, dates, returns, rates, first.start, first.periods_per_year, conditions, origin)
+
+    def _check_unsigned(self, received: str) -> None:
+        if self.public_key is not None:
+            wanted = "runs under `--public-key` must be records"
+            raise refusal("argument_invalid", f"{wanted}; received {received}, which has no signature")
 
     def _of_record(self, path: Path, index: int | None, name: str) -> Track:
         record = RunRecord.load(path)
+        if self.public_key is not None:
+            check_signature(record, [self.public_key])
         chosen = _chosen(path, record, index)
         header = record.headers[chosen]
         market = self._market(str(path), header["dataset.fingerprint"], header.get("dataset.name", ""))
@@ -103,10 +144,13 @@ class Sources:
         """Return the market with a fingerprint: of `--data`, else a bundled one."""
         for dataset in (*self.datasets, *self._bundled_as(name, symbols)):
             if _is_or_starts_with(dataset, fingerprint, last):
+                self._first = self._first or dataset
                 return dataset
         given = ", ".join(f"{each.name} ({each.fingerprint[:8]})" for each in self.datasets) or "no `--data`"
         wanted = f"the market of {place}, {plain(name) or 'unnamed'} with fingerprint {fingerprint[:8]}, is required"
-        raise refusal("argument_invalid", f"{wanted}; received {given}; hint: `--data FILE`, repeatable")
+        raise refusal(
+            "argument_invalid", f"{wanted}; received {given}; hint: `--data FILE`, repeatable, or `--scenario`"
+        )
 
     def _bundled_as(self, name: str, symbols: tuple[str, ...]) -> list[Dataset]:
         base, _, universe = name.partition(":")
@@ -121,6 +165,12 @@ class Sources:
                     self._bundled[key] = data.load(base, listed)
             found += [self._bundled[key]] if key in self._bundled else []
         return found
+
+
+@dataclass(frozen=True)
+class _Bars:
+    dataset: Dataset
+    dates: Sequence[str]
 
 
 def _file_of(what: str) -> tuple[Path | None, int | None]:
@@ -170,7 +220,7 @@ def _chosen(path: Path, record: RunRecord, index: int | None) -> int:
     if index is None and n_runs == 1:
         return 0
     if index is None or index >= n_runs:
-        wanted = f"one of the {n_runs} runs of '{path}' is required"
+        wanted = f"a run of '{path}' from #0 to #{n_runs - 1} is required"
         received = "none" if index is None else f"#{index}"
         raise refusal("argument_invalid", f"{wanted}; received {received}; hint: `{path}#0` is the first")
     return index

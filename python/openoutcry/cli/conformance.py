@@ -32,6 +32,7 @@ from openoutcry.harness import AgentError
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import CONTRACT_VERSION, OpenOutcryError
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, KEY_BYTES, check_kind, read_text
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json
 
@@ -256,7 +257,8 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
         words = [f"{name} {_seconds(timing[f'{name}_seconds'])}" for name in ("answer_p50", "answer_p99", "answer_max")]
         times = ", ".join(words).replace("answer_", "").replace("max", "longest")
         start = f"first answer {_seconds(timing['start_p50_seconds'])} including the start"
-        console.print(f"  {timing['n_answers']} answers: {times}; {start}", highlight=False, soft_wrap=True)
+        answers = counted(int(timing["n_answers"] or 0), "answer")
+        console.print(f"  {answers}: {times}; {start}", highlight=False, soft_wrap=True)
     for text in advice_texts(found):
         console.print(f"  advice: {plain(text, 200)}", style="dim", highlight=False, soft_wrap=True)
     if path is not None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import typer
+
 from openoutcry import agents
 from openoutcry.agents.python_worker import is_missing_dependency
 from openoutcry.cli.name_suggestions import suggesting_names
@@ -20,9 +22,14 @@ from openoutcry.errors import refusal
 from openoutcry.harness.agent_lookup import public_name
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import check_record_path
-from openoutcry.untrusted.bounded_file import KEY_BYTES, is_inherited, read_text
+from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
+from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, KEY_BYTES, is_inherited, read_text
 
 SNAPSHOT = snapshot_files.SUFFIXES
+SCENARIO = typer.Option(
+    None, help=f"The market is a scenario: a JSON file with its spec, or one of {', '.join(NAMES)}."
+)
+SCENARIO_KEY = typer.Option(None, help="Revealed key of that scenario, 64 hexadecimal digits.")
 
 
 def open_dataset(source: str, reading: Reading = NOTHING_STATED) -> Dataset:
@@ -166,3 +173,26 @@ def checked_picture_file(path: Path) -> Path:
     if path.suffix.lower() != ".svg":
         raise refusal("argument_invalid", f"`--picture` must be a path that ends in `.svg`; received '{path}'")
     return checked_output_file(path, "--picture")
+
+
+def revealed_scenario(name: str | None, key: str | None) -> Scenario | None:
+    """Return the scenario of `--scenario` and `--scenario-key`; None without them.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: only one is given, the scenario is unknown, or the key is invalid.
+    """
+    if (name is None) != (key is None):
+        given = "--scenario" if key is None else "--scenario-key"
+        raise refusal(
+            "argument_invalid", f"`--scenario` and `--scenario-key` must be given together; received `{given}` alone"
+        )
+    if name is None or key is None:
+        return None
+    if name in NAMES:
+        return Scenario.revealed(name, key)
+    try:
+        spec = ScenarioSpec.from_json(read_text(name, DOCUMENT_BYTES, "`--scenario`"))
+    except (OSError, UnicodeDecodeError) as error:
+        wanted = f"`--scenario` must be one of {', '.join(NAMES)}, or a JSON file with a spec"
+        raise refusal("argument_invalid", f"{wanted}; received {name!r}") from error
+    return Scenario.revealed(spec, key)

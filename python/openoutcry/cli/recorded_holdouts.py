@@ -17,6 +17,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.ledger import Ledger, Market, default_folder
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.counted_nouns import counted
 
 _CANDIDATE = re.compile(r" \(candidate [0-9a-f]+\)\Z")
 
@@ -74,5 +75,5 @@ def _notices(
         if openings:
             found += opening_notices(openings, dates, is_read=True)
     if found:
-        others = f" (so do {len(found) - 1} other runs)" if len(found) > 1 else ""
+        others = f" (and {counted(len(found) - 1, 'other run')})" if len(found) > 1 else ""
         yield f"{record.agent_id}: {found[0]}{others}"

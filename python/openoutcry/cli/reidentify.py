@@ -12,6 +12,7 @@ from openoutcry.cli.market_options import open_dataset
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.rich_console import Console
 from openoutcry.untrusted.terminal import echo, echo_json
 
@@ -53,7 +54,7 @@ def reidentify(
     console = Console()
     console.width = max(console.width, 110)
     console.print(_table(found))
-    echo(f"Share of {windows} windows identified by symbol / by date to within {NEAR} bars.")
+    echo(f"Share of {counted(windows, 'window')} identified by symbol / by date to within {NEAR} bars.")
 
 
 def _table(found: list[Rate]) -> Table:

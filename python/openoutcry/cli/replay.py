@@ -13,6 +13,7 @@ from openoutcry.backtest.replay import replay as replay_record
 from openoutcry.cli.market_options import open_datasets, public_key_of
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.records.run_record import RunRecord
+from openoutcry.untrusted.counted_nouns import counted
 from openoutcry.untrusted.terminal import echo, echo_json
 
 REPLAY_EXAMPLES = """
@@ -136,5 +137,5 @@ def _format_setting(setting: SettingDifference) -> str:
 
 
 def _format_divergence(at: Divergence) -> str:
-    apart = "" if at.ulps is None else f", {at.ulps:,} ulps apart"
+    apart = "" if at.ulps is None else f", {counted(at.ulps, 'ulp')} apart"
     return f"first at {at.place}, bar {at.bar}: {at.field} {at.left} | {at.right}{apart}"

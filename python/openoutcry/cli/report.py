@@ -13,15 +13,21 @@ import typer
 from openoutcry import data
 from openoutcry.backtest.replay import Replay, replay
 from openoutcry.backtest.run import Run
-from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
+from openoutcry.cli.market_options import (
+    SCENARIO,
+    SCENARIO_KEY,
+    checked_output_file,
+    open_datasets,
+    public_key_of,
+    revealed_scenario,
+)
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.recorded_holdouts import recorded_holdouts
 from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line, write_tables_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
-from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
+from openoutcry.scenarios.scenario import Scenario
 from openoutcry.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
@@ -53,8 +59,7 @@ The record is replayed first. If it differs from its replay, no report is writte
 **Exit codes** 0: written. 1: the record differs, or is unfinished. 2: the record could not be read or replayed.
 """
 RECORD = typer.Argument(help="Record file: `.json` or `.jsonl`, optionally with `.zst`.")
-TEXT_OR_FILE = "Benchmark: a symbol of the market, or a file with dates and one column of returns or prices."
-SCENARIO = f"The market is a scenario: a JSON file with its spec, or one of {', '.join(NAMES)}."
+BENCHMARK = "Benchmark: a symbol of the market, or a file with dates and one column of returns or prices."
 
 
 @reads_files
@@ -73,9 +78,9 @@ def report(
     ),
     public_key: str | None = typer.Option(None, help="Required signing key: 64 hexadecimal digits, or a file."),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
-    scenario: str | None = typer.Option(None, help=SCENARIO),
-    scenario_key: str | None = typer.Option(None, help="Revealed key of that scenario, 64 hexadecimal digits."),
-    benchmark: str | None = typer.Option(None, help=f"{TEXT_OR_FILE} Default: buy-and-hold."),
+    scenario: str | None = SCENARIO,
+    scenario_key: str | None = SCENARIO_KEY,
+    benchmark: str | None = typer.Option(None, help=f"{BENCHMARK} Default: buy-and-hold."),
     factors: Path | None = typer.Option(None, help="Regress the run on a file with dates and a column per factor."),
     groups: Path | None = typer.Option(None, help="CSV file with `symbol` and `group`, such as sectors."),
     seed: int = typer.Option(0, help="Seed of the resampled returns."),
@@ -92,7 +97,7 @@ def report(
     _check(out, self_verifying, without_data)
     check_tables(tables, table_format)
     read = RunRecord.load(record)
-    chosen, sealed = _chosen(read, run), _scenario(scenario, scenario_key)
+    chosen, sealed = _chosen(read, run), revealed_scenario(scenario, scenario_key)
     source = source or ([] if sealed else _bundled(read, chosen))
     datasets, key = _datasets(source, reading, sealed), None if public_key is None else public_key_of(public_key)
     done, made = _replayed((read, chosen), datasets, key, fill_key)
@@ -204,7 +209,7 @@ def _chosen(record: RunRecord, run: int | None) -> int:
         return 0
     if run is None or run >= n_runs:
         received = "none" if run is None else f"{run}"
-        wanted = f"`--run` must be one of the {n_runs} runs of the record, from 0"
+        wanted = f"`--run` must be the index of a run of the record, from 0 to {n_runs - 1}"
         raise refusal("argument_invalid", f"{wanted}; received {received}")
     return run
 
@@ -212,21 +217,3 @@ def _chosen(record: RunRecord, run: int | None) -> int:
 def _market(datasets: list[Dataset], record: RunRecord, run: int) -> Dataset:
     wanted = record.headers[run]["dataset.fingerprint"]
     return next(each for each in datasets if each.fingerprint == wanted)
-
-
-def _scenario(name: str | None, key: str | None) -> Scenario | None:
-    if (name is None) != (key is None):
-        given = "--scenario" if key is None else "--scenario-key"
-        raise refusal(
-            "argument_invalid", f"`--scenario` and `--scenario-key` must be given together; received `{given}` alone"
-        )
-    if name is None or key is None:
-        return None
-    if name in NAMES:
-        return Scenario.revealed(name, key)
-    try:
-        spec = ScenarioSpec.from_json(read_text(name, DOCUMENT_BYTES, "`--scenario`"))
-    except (OSError, UnicodeDecodeError) as error:
-        wanted = f"`--scenario` must be one of {', '.join(NAMES)}, or a JSON file with a spec"
-        raise refusal("argument_invalid", f"{wanted}; received {name!r}") from error
-    return Scenario.revealed(spec, key)

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 import typer
 
 from openoutcry.cli.compared_tracks import Sources
-from openoutcry.cli.market_options import checked_output_file, open_datasets
+from openoutcry.cli.market_options import (
+    SCENARIO,
+    SCENARIO_KEY,
+    checked_output_file,
+    open_datasets,
+    public_key_of,
+    revealed_scenario,
+)
 from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
+from openoutcry.cli.report import BENCHMARK
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.table_options import FORMAT, TABLES, check_tables, tables_line, write_tables_of
 from openoutcry.errors import refusal
@@ -32,6 +40,8 @@ EXAMPLES = """
 `openoutcry report compare one.json two.json --data prices.csv --seed 7 --json`
 
 `openoutcry report compare one.json two.json --tables tables --format parquet`, with every table as a file
+
+`openoutcry report compare one.json two.json --benchmark SPY.csv`, beside a benchmark
 
 A record is replayed first. A ledger run is named by the first letters of its ID (`openoutcry ledger list`), and a
 candidate is compared by its returns out of sample. Only common dates are compared.
@@ -56,7 +66,11 @@ def compare(
     ledger_dir: Path | None = typer.Option(
         None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
     ),
+    public_key: str | None = typer.Option(None, help="Required signing key: 64 hexadecimal digits, or a file."),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
+    scenario: str | None = SCENARIO,
+    scenario_key: str | None = SCENARIO_KEY,
+    benchmark: str | None = typer.Option(None, help=f"{BENCHMARK} It is one more run, on the bars of the first."),
     tables: Path | None = TABLES,
     table_format: str = FORMAT,
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON."),
@@ -67,15 +81,20 @@ def compare(
     from openoutcry.report.tables.comparison_tables import comparison_tables
     from openoutcry.scoring.track_comparison import compare_tracks
 
-    if not 2 <= len(runs) <= MOST:
+    n_runs = len(runs) + (benchmark is not None)
+    if not 2 <= n_runs <= MOST:
         hint = "hint: `openoutcry report compare one.json two.json`"
-        raise refusal("argument_invalid", f"from 2 to {MOST} runs are required; received {len(runs)}; {hint}")
+        raise refusal("argument_invalid", f"from 2 to {MOST} runs are required; received {n_runs}; {hint}")
     checked_output_file(out, "--out")
     check_tables(tables, table_format)
-    sources = Sources(open_datasets(source, reading) if source else [], ledger_dir, fill_key)
-    if not source:
-        reading.refuse("no `--data`")
-    comparison = compare_tracks([sources.track(each) for each in runs], seed=seed)
+    sealed, datasets = revealed_scenario(scenario, scenario_key), open_datasets(source, reading)
+    datasets += [] if sealed is None else [sealed.dataset()]
+    key = None if public_key is None else public_key_of(public_key)
+    sources = Sources(datasets, ledger_dir, fill_key, key)
+    tracks = [sources.track(each) for each in runs]
+    if benchmark is not None:
+        tracks.append(sources.benchmark(benchmark, tracks[0]))
+    comparison = compare_tracks(tracks, seed=seed)
     page = comparison_page(comparison, f"openoutcry {shlex.join(sys.argv[1:])}")
     out.write_text(page, encoding="utf-8")
     paths = write_tables_of(lambda: comparison_tables(comparison), tables, table_format)

@@ -21,6 +21,7 @@ from openoutcry.data.readers.return_file import ReturnTable
 from openoutcry.data.readers.return_numbers import hundredths, says_percent
 from openoutcry.errors import OpenOutcryError, add_note, refusal
 from openoutcry.untrusted.bounded_file import sha256_of
+from openoutcry.untrusted.counted_nouns import counted
 
 COLUMNS = ("equity", "returns", "percent")
 # Columns of one account. Of two of them, one at most is an agent.
@@ -142,7 +143,9 @@ def read_series(
         return_kind.check_steps(paths[0], agents)
     n_days = len(next(iter(agents.values())))
     if n_windows > n_days:
-        raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
+        raise refusal(
+            "argument_invalid", f"`--windows` must be at most the {counted(n_days, 'return')}; received {n_windows}"
+        )
     edges = [n_days * place // n_windows for place in range(n_windows + 1)]
     dates = (files[0].table.labels or ()) if files[0].table.are_dates else ()
     return {"agents": agents, **found, "windows": np.diff(edges).tolist(), "dates": dates}
@@ -206,7 +209,7 @@ def _check_dates(one: _File, other: _File) -> None:
         undated = one.path if own is None else other.path
         raise refusal("shape_mismatch", f"{names} must have a column of dates; received '{undated}' without one")
     if len(own) != len(others):
-        message = f"{names} must have the same dates; received {len(own)} returns and {len(others)}"
+        message = f"{names} must have the same dates; received {counted(len(own), 'return')} and {len(others)}"
         raise refusal("shape_mismatch", message)
     for ours, theirs in zip(own, others, strict=True):
         if ours != theirs:

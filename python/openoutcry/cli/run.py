@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness.agent_lookup import public_name
+from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
 from openoutcry.untrusted.counted_nouns import counted
@@ -81,6 +83,7 @@ AGENTS = f"{AGENT} Baselines: {', '.join(agents.NAMES)}. Strategies: {', '.join(
 ALLOW_SHORT = typer.Option(True, "--allow-short/--no-allow-short", hidden=True)
 WINDOW = "`START:END`, bar indices or ISO dates; END is excluded. Indices like years need a plus: `+2010:+2012`."
 RECORD = "Write a record for `openoutcry replay`: `.json`, or `.jsonl` to write during the run; add `.zst` to compress."
+LOOKBACK = f"Closes of each symbol in an observation; {DEFAULT_LOOKBACK}, or more for a strategy that needs them."
 COSTS, LIMITS = "Costs (bps: basis points; rates are per year)", "Limits"
 
 
@@ -99,9 +102,11 @@ def run(
     source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=AGENTS),
     window: str = typer.Option(":", help=WINDOW),
+    lookback: int | None = typer.Option(None, min=1, help=LOOKBACK),
     seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
     record: Path | None = typer.Option(None, help=RECORD),
+    name: str = typer.Option("", help="Name of the agent in record and report; default: from `--agent`."),
     force: bool = typer.Option(False, "--force", help="Overwrite an existing record."),
     trials: int = typer.Option(0, min=0, help="Number of earlier trials on this market, stated in record and report."),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
@@ -127,27 +132,24 @@ def run(
 ) -> None:
     """Run an agent over a window of a market and print its metrics.
 
-    `module:function` runs in this process, programs and servers outside of it. Without a valid decision, a program or
-    server holds its positions.
+    `module:function` runs in this process, programs and servers outside of it; without a valid decision they hold.
     """
-    costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
-    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "capital": capital}
-    costs |= {"slippage_jitter": slippage_jitter}
+    costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "slippage_jitter": slippage_jitter, "cash_bps": cash_bps}
+    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "impact_bps": impact_bps, "capital": capital}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
-    dataset = open_dataset(source, reading)
-    chosen = select_agent(agent, seed, values.options(context, _echo_error))
-    recorded = LedgerOptions(ledger, ledger_dir, output_dir)
+    dataset, recorded = open_dataset(source, reading), LedgerOptions(ledger, ledger_dir, output_dir)
+    chosen = replace(select_agent(agent, seed, values.options(context, _echo_error)), stated_lookback=lookback)
     rules, planned = chosen.rules(costs, limits), planned_run(chosen, dataset, window, recorded)
     _show_notices(planned.notices)
     with recording(recorded, planned) as recorder:
         opening = _open_agent(chosen, dataset.symbols, _progress(dataset, window, chosen.lookback))
-        with opening as opened, _record_file((record, report), chosen.name, trials, force) as captured:
-            shown: dict[str, Any] = {"lookback": chosen.lookback, "name": chosen.name}
+        shown: dict[str, Any] = {"lookback": chosen.lookback, "name": name or chosen.name}
+        with opening as opened, _record_file((record, report), shown["name"], trials, force) as captured:
             done = run_backtest(dataset, opened, window, *rules, seed, capture=captured, **shown)
         recorder.record(done)  # when the agent has ended, which could read the returns or hold the lock
     _write_files(done, chosen, (record, report), trials, (source, reading), planned.notices)
-    _print_run(done, report, as_json, recorder)
+    _print_run(done, chosen, report, as_json, recorder)
 
 
 def _show_notices(notices: Sequence[str]) -> None:
@@ -285,7 +287,7 @@ class _WatchedAgent:
             raise
 
 
-def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecorder) -> None:
+def _print_run(done: Run, chosen: SelectedAgent, report: Path | None, as_json: bool, recorder: RunRecorder) -> None:
     recorded = recorder.recorded
     if as_json:
         more: dict[str, object] = {"strategy": recorder.planned.strategy} | dict(recorder.planned.metadata.notes)
@@ -304,9 +306,9 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorder: RunRecor
         console.print(f"  · {done.caveats['return']}", style="yellow", highlight=False, soft_wrap=True)
     console.print(f"  · {LEGEND}", style="dim", highlight=False)
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
-    for remark in (*fault_summary([done.faults]), *_idle_remarks(done)):
+    for remark in (*fault_summary([done.faults]), *_idle_remarks(done, chosen)):
         console.print(f"  · {remark}", style="yellow", highlight=False)
-    for remark in (*_undefined_remarks(done), *shared_name_remarks(done.name)):
+    for remark in (*_undefined_remarks(done), *shared_name_remarks(chosen.name)):
         console.print(f"  · {remark}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
@@ -322,9 +324,9 @@ def _event_summary(done: Run) -> str:
     return f"{counted(fills[1], 'fill')}" + (f"; other events: {counts}" if counts else "")
 
 
-def _idle_remarks(done: Run) -> list[str]:
+def _idle_remarks(done: Run, chosen: SelectedAgent) -> list[str]:
     """Return a remark on a program or server without an order that changes a position."""
-    if any(done.event_counts.values()) or ":" not in done.name:
+    if any(done.event_counts.values()) or ":" not in chosen.name:
         return []
     n_wrong = sum(slug == "malformed" for slug in done.faults.values())
     if n_wrong == len(done.returns):

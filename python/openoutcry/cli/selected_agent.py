@@ -38,12 +38,14 @@ class SelectedAgent:
         options: Options of agents.
         named: A baseline, strategy or candidate; None for `module:function`, a program or a server.
         seed: Seed of the baseline `random`.
+        stated_lookback: Value of `--lookback`.
     """
 
     text: str
     options: AgentOptions
     named: NamedAgent | None
     seed: int = 0
+    stated_lookback: int | None = None
 
     @property
     def name(self) -> str:
@@ -79,7 +81,13 @@ class SelectedAgent:
     @property
     def lookback(self) -> int:
         """Closes that an observation should show."""
-        return DEFAULT_LOOKBACK if self.strategy is None else max(DEFAULT_LOOKBACK, self.strategy.checked_lookback())
+        needed = 1 if self.strategy is None else self.strategy.checked_lookback()
+        if self.stated_lookback is None:
+            return max(DEFAULT_LOOKBACK, needed)
+        if self.stated_lookback < needed:
+            wanted = f"`--lookback` must be at least {needed}, the closes that {self.name} needs"
+            raise refusal("argument_invalid", f"{wanted}; received {self.stated_lookback}")
+        return self.stated_lookback
 
     @property
     def definition(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -30,6 +31,7 @@ from openoutcry.cli.selected_agent import SelectedAgent, select_agent
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring.board_notices import edition_notices
 from openoutcry.scoring.evaluation_journal import journal_of
 from openoutcry.scoring.suite import DEFAULT, Suite
@@ -109,7 +111,7 @@ def show(
     n_windows = sum(len(market.windows) for market in suite.markets)
     runs = f"{counted(n_windows, 'window')} x {counted(len(suite.seeds), 'seed')}"
     runs += f" = {counted(n_windows * len(suite.seeds), 'run')} per agent"
-    console.print(f"{runs}; {suite.n_luck} null agents for comparison", highlight=False)
+    console.print(f"{runs}; {counted(suite.n_luck, 'null agent')} for comparison", highlight=False)
     for name, rules in (("costs", suite.costs), ("limits", suite.limits)):
         settings = ", ".join(f"{field} {value}" for field, value in rules.to_dict().items() if value is not None)
         console.print(f"{name}: {settings}", style="dim", highlight=False)
@@ -162,6 +164,7 @@ def run(
     trials: int = typer.Option(0, min=0, help="Earlier trials on these markets that you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     values: AgentValues = NO_VALUES,
     reading: Reading = NOTHING_STATED,
 ) -> None:
@@ -198,7 +201,16 @@ def run(
                 on_run=lambda: bar.advance(task),
                 on_fault=lambda fault: show_fault(str(fault)),
             )
-    summary = f"{counted(evaluation.n_runs, 'run')} of {name or chosen.name}: {record}, digest {done.digest}"
+    _show_run(done, record, evaluation.n_runs, as_json=as_json)
+
+
+def _show_run(done: RunRecord, record: Path, n_runs: int, *, as_json: bool) -> None:
+    if as_json:
+        faults = Counter(fault for run in done.faults for fault in run.values())
+        written = {"agent": done.agent_id, "record": str(record), "digest": done.digest}
+        echo_json(written | {"n_runs": n_runs, "faults": dict(sorted(faults.items()))})
+        return
+    summary = f"{counted(n_runs, 'run')} of {done.agent_id}: {record}, digest {done.digest}"
     echo("; ".join([summary, *fault_summary(done.faults)]))
 
 
@@ -207,7 +219,7 @@ def _notices(chosen: SelectedAgent, evaluation: Evaluation) -> Iterator[str]:
     needed, shown = chosen.lookback, evaluation.lookback()
     shortest = min((window.end - window.start - 1 for window in evaluation.windows), default=0)
     if chosen.strategy is not None and needed > shown:
-        text = f"{chosen.name} needs {needed} closes and the suite shows {shown}: it holds for the first"
+        text = f"{chosen.name} needs {counted(needed, 'close')} and the suite shows {shown}: it holds for the first"
         held = needed - shown
         yield f"{text} {counted(held, 'decision')} of each window" + (", all of some" if held >= shortest else "")
     yield from read_windows(

@@ -99,7 +99,7 @@ def on_calendar(values: Mapping[str, Any], code: str) -> Bars:
     places = sessions.places(dates)
     outside = np.flatnonzero(places < 0)
     if len(outside):
-        others = f" and {len(outside) - 1} others" if len(outside) > 1 else ""
+        others = f" and {counted(len(outside) - 1, 'other')}" if len(outside) > 1 else ""
         message = f"a date must lie in a session of {code}; received {dates[outside[0]]}{others}"
         hint = f'hint: axis="{code}" leaves them out, `--axis {code}`'
         raise refusal("date_invalid", f"{message}; {hint}")
@@ -171,7 +171,7 @@ def _ends(values: Mapping[str, Any], kept: npt.NDArray[np.int64]) -> tuple[str, 
         lost = [symbol for symbol, is_lost in zip(symbols, settled, strict=True) if is_lost]
         if lost:
             names = ", ".join(lost[:_MOST_NAMES]) + (
-                f" and {len(lost) - _MOST_NAMES} others" * (len(lost) > _MOST_NAMES)
+                f" and {counted(len(lost) - _MOST_NAMES, 'other')}" * (len(lost) > _MOST_NAMES)
             )
             notices.append(f"axis intersection: returns do not include the settlement of {names} after the last date")
     return tuple(notices)

@@ -14,6 +14,7 @@ from openoutcry.data import bar_counts, market_warnings, suspicious_prices
 from openoutcry.data.feature_foresight import foresight_notices
 from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 Table = npt.NDArray[np.float64]
 _FIRST, _LAST = np.datetime64("0000-01-01T00:00:00"), np.datetime64("9999-12-31T23:59:59")
@@ -83,7 +84,7 @@ def check_index(name: str, values: Any, dates: Iterable[Any]) -> None:
     labels = [str(label) for label in index] if index.inferred_type == "integer" else index_dates(index)
     if labels != list(dates):
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
-        received = f"{len(labels)} rows for {len(dates)} dates"
+        received = f"{counted(len(labels), 'row')} for {counted(len(dates), 'date')}"
         received = received if place is None else f"{labels[place]} for {dates[place]} at row {place}"
         hint = f"hint: reindex `{name}` to `dates`, or pass an array"
         raise refusal("shape_mismatch", f"the index of `{name}` must be `dates`; received {received}; {hint}")

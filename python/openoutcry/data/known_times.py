@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 _TIME = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)"
@@ -36,7 +37,9 @@ def first_bars(name: str, known_at: Any, dates: Sequence[str]) -> npt.NDArray[np
         raise refusal("argument_invalid", f"{name} must be a list of times; received {known_at!r}")
     texts = _texts(known_at, is_utc=is_utc)
     if len(texts) != len(dates):
-        raise refusal("date_invalid", f"{name} must have {len(dates)} times, one per row; received {len(texts)}")
+        raise refusal(
+            "date_invalid", f"{name} must have {counted(len(dates), 'time')}, one per row; received {len(texts)}"
+        )
     times = np.array([_second(name, row, text, dates[0]) for row, text in enumerate(texts)], "datetime64[s]")
     bars = np.array([date.removesuffix("Z") for date in dates], "datetime64[s]")
     return np.searchsorted(bars, times)

@@ -84,7 +84,7 @@ def _moves(close: Table, splits: Table | None, dates: Sequence[str], symbols: Se
             between = f"{dates[int(bars[k])]} to {dates[int(bars[k + 1])]}"
             factor = max(ratios[k], 1.0 / ratios[k])
             found.append(f"{symbols[column]} moves by a factor of {factor:.3g} from {between}: is a split missing?")
-    return [*found, *([f"{n_others:,} other moves by a factor above {_LARGEST_MOVE:g}"] if n_others else [])]
+    return [*found, *([f"{counted(n_others, 'other move')} by a factor above {_LARGEST_MOVE:g}"] if n_others else [])]
 
 
 def _moving(close: Table) -> list[int]:
@@ -121,7 +121,7 @@ def _ends(masks: FillMasks, delistings: Table | None, *, is_file: bool) -> list[
 def _crossed(column_of: ColumnOf) -> list[str]:
     high, low = column_of("high"), column_of("low")
     crossed = 0 if high is None or low is None else int((high < low).sum())
-    return [f"{crossed} bars have a high below their low"] if crossed else []
+    return [f"{counted(crossed, 'bar has', 'bars have')} a high below the low"] if crossed else []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 NAME = "masked"
 LEVELS = ("names", "levels", "calendar", "full")
@@ -73,7 +74,9 @@ def places(symbols: tuple[str, ...], key: bytes | int) -> list[int]:
 def _secret(key: bytes | int) -> bytes:
     if isinstance(key, (bytes, bytearray)):
         if len(key) != 32:
-            raise refusal("argument_invalid", f"`key` must be 32 bytes or an integer; received {len(key)} bytes")
+            raise refusal(
+                "argument_invalid", f"`key` must be 32 bytes or an integer; received {counted(len(key), 'byte')}"
+            )
         return hashlib.sha256(_DOMAIN + bytes(key)).digest()
     seed = checked_integer("key", key, 0, 2**64 - 1)
     return hashlib.sha256(_SEED_DOMAIN + seed.to_bytes(8, "little")).digest()

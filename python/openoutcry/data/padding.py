@@ -9,6 +9,7 @@ import numpy as np
 from openoutcry.data.columns import TABLES
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 PREFIX = "PAD"
 
@@ -26,7 +27,8 @@ def padded(dataset: Dataset, n_symbols: int) -> Dataset:
         return dataset
     names = [f"{PREFIX}{i}" for i in range(dataset.n_symbols, n_symbols)]
     if n_more < 0 or set(names) & set(dataset.symbols):
-        message = f"padding needs a market of at most {n_symbols} symbols, none of them named {PREFIX} and a number"
+        most = counted(n_symbols, "symbol")
+        message = f"padding needs a market of at most {most}, none of them named {PREFIX} and a number"
         raise refusal("argument_invalid", f"{message}; received {dataset.n_symbols}: {', '.join(dataset.symbols)}")
     table: dict[str, Any] = dataset._columns()
     table["symbols"] = [*dataset.symbols, *names]

@@ -23,6 +23,7 @@ from openoutcry.data.carried_events import Events, Indices, Table
 from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.trading_days import DayStart, TradingDays
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 _PRICES = ("open", "high", "low", "close")
 
@@ -202,11 +203,15 @@ def _notices(values: Mapping[str, Any], groups: _Groups, bars: tuple[str, DaySta
     dated = "the day on which it ends" if is_day else "its last one"
     notices = [f"bars of {every} from {len(groups.of_bar):,} shorter ones, each dated by {dated}"]
     if n_lost:
-        notices.append(f"{n_lost} prices are left out: a later dividend in their period is not below them")
+        notices.append(
+            f"{counted(n_lost, 'price is', 'prices are')} left out: a later dividend in the period is not below"
+        )
     if values.get("open") is None:
         last = groups.last(np.isfinite(values["close"]))
         ends = np.append(groups.starts[1:], len(groups.of_bar))[:, None] - 1
         n_early = int(((last >= 0) & (last < ends)).sum())
         if n_early:
-            notices.append(f"{n_early} closes are older than the date of their bar, and orders fill at them")
+            notices.append(
+                f"{counted(n_early, 'close is', 'closes are')} older than the date of the bar, and orders fill there"
+            )
     return tuple(notices)

@@ -73,7 +73,9 @@ def check_spaces(policy: Any, env: gymnasium.Env[Any, Any], n_symbols: int) -> N
     if isinstance(acts, spaces.Space) and acts != env.action_space:
         wanted = f"the actions of the environment must be those of the model, {_shown(acts, bounds=True)}"
         received = _shown(env.action_space, bounds=True)
-        hint = f"the market has {n_symbols} symbols; pass `limits`, `action` and `levels` of the training, or its `env`"
+        hint = (
+            f"the number of symbols is {n_symbols}; pass `limits`, `action` and `levels` of the training, or its `env`"
+        )
         raise refusal("shape_mismatch", f"{wanted}; received {received}; hint: {hint}")
     if isinstance(sees, spaces.Space) and _shown(sees) != _shown(env.observation_space):
         wanted = f"the observations of the environment must be those of the model, {_shown(sees)}"

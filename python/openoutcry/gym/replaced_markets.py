@@ -43,8 +43,8 @@ def replaced_markets(
         (N_SYMBOLS, N_DAYS), seed, dataset, markets.split, draw, num_envs, least_symbols=markets.n_symbols
     )
     if new.n_symbols != markets.n_symbols:
-        message = f"the option `dataset` needs markets of at most {markets.n_symbols} symbols"
-        raise refusal("argument_invalid", f"{message}, as so far; received {new.n_symbols}")
+        message = f"the option `dataset` needs markets with at most as many symbols as before, {markets.n_symbols}"
+        raise refusal("argument_invalid", f"{message}; received {new.n_symbols}")
     if kind == "cursor" and new.n_bars > markets.n_bars:
         message = f"with cursor observations, the option `dataset` needs a market of at most {markets.n_bars} bars"
         raise refusal("argument_invalid", f"{message}, as so far; received {new.n_bars}")

@@ -62,7 +62,7 @@ def lane_seeds(seed: Any, is_reset: npt.NDArray[np.bool_], *, is_seeded: bool) -
     if not isinstance(seeds, (list, tuple)):
         raise refusal("argument_invalid", f"`seed` must be an integer, a list of seeds or None; received {seeds!r}")
     if len(seeds) != n:
-        message = f"`seed` must be an integer, or a list of `num_envs`={n} seeds; received {len(seeds)}"
+        message = f"`seed` must be an integer, or a list of one seed per lane, `num_envs`={n}; received {len(seeds)}"
         raise refusal("argument_invalid", message)
     given = [None if each is None else seed_of(each) for each in seeds]
     drawn = [None if is_seeded else secrets.randbits(64) for _ in seeds]
@@ -113,7 +113,7 @@ def changed_lanes(
     chosen = np.ones(len(costs), dtype=np.bool_) if mask is None else mask
     if any(name in options for name in (*WINDOWS, "dataset")) and not chosen.all():
         message = "a window or a dataset needs a reset of all lanes, as lanes share markets and their windows"
-        raise refusal("argument_invalid", f"{message}; received a mask of {int(chosen.sum())} lanes")
+        raise refusal("argument_invalid", f"{message}; received a mask of {int(chosen.sum())} of {len(chosen)}")
     given = lane_terms(options.get("costs"), options.get("limits"), None, None, len(costs))
     kept: list[tuple[Any, ...]] = [
         tuple(

@@ -19,6 +19,7 @@ from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Session
 from openoutcry.harness.command_secrets import public_words
 from openoutcry.harness.stderr_capture import Show, StderrCapture, print_to_stderr
+from openoutcry.untrusted.counted_nouns import counted
 
 _CHUNK = 2**16
 _MOST_BYTES = 2**20
@@ -136,7 +137,7 @@ class StdioSession(Session):
         for descriptor, _ in self._poll.poll(0):
             self._read(descriptor)
         if self._received:
-            came = f"{len(self._received):,} bytes"
+            came = counted(len(self._received), "byte")
             self._fail("answer_too_early", f"an answer must come after its observation; received {came} before it")
 
     def _exchange(self, line: bytes, seconds: float) -> bytes:
@@ -164,7 +165,7 @@ class StdioSession(Session):
                 self._fail_as_dead()
             now = monotonic()
             if now > deadline:
-                came = f"{len(self._received):,} bytes of a line" if self._received else f"nothing; {_HINT}"
+                came = f"{counted(len(self._received), 'byte')} of a line" if self._received else f"nothing; {_HINT}"
                 self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
             if now >= next_check:
                 next_check, has_exited = now + _EXIT_POLL_SECONDS, self._is_killed or self._has_exited()
@@ -177,7 +178,7 @@ class StdioSession(Session):
         n_unread = len(unsent) + self._n_refused + self._n_in_pipe()
         # The JSON text ends before the line end: a decoder may stop there.
         if unsent or n_unread > 1:
-            came = f"one with {n_unread:,} bytes of it not read"
+            came = f"one with {counted(n_unread, 'byte')} of it not read"
             self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
 
     def _n_in_pipe(self) -> int:
@@ -244,7 +245,7 @@ class StdioSession(Session):
         code = self._process.wait()
         how = f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
         if self._received:
-            came = f"{len(self._received):,} bytes without a line end, then {how}"
+            came = f"{counted(len(self._received), 'byte')} without a line end, then {how}"
             self._fail("answer_cut_short", f"an answer must end with its line; received {came}")
         self._fail("agent_died", f"an agent must answer until its run ends; received its exit, {how}")
 

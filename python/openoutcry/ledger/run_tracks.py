@@ -14,6 +14,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger.ledger_entry import LedgerRun
 from openoutcry.scoring.return_tracks import Array, Track, conditions_of
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["check_comparable", "stitched_track", "track_of"]
 
@@ -56,7 +57,9 @@ def track_of(run: LedgerRun, market: Dataset, name: str, origin: str) -> Track:
     first = market.dates.index(run.first) if run.first in market.dates else 0
     end = first + len(run.returns)
     if first == 0 or end > market.n_bars:
-        wanted = f"the market of run {run.run_id[:8]} must have its {len(run.returns):,} dates from {run.first}"
+        wanted = (
+            f"the market of run {run.run_id[:8]} must have its {counted(len(run.returns), 'date')} from {run.first}"
+        )
         raise refusal("argument_invalid", f"{wanted}; received {market.name}, which has not")
     rates = None if market.risk_free is None else np.asarray(market.risk_free[first:end])
     dates = market.dates[first:end]
@@ -81,8 +84,8 @@ def stitched_track(
     """
     places = [place for first, last in tests for place, date in enumerate(market.dates) if first < date <= last]
     if len(places) != len(excess) or not places or places[0] == 0:
-        wanted = f"the tests of {name!r} must have a date for each of its {len(excess):,} returns"
-        raise refusal("argument_invalid", f"{wanted}; received {len(places):,} dates of {market.name}")
+        wanted = f"the tests of {name!r} must have a date for each of its {counted(len(excess), 'return')}"
+        raise refusal("argument_invalid", f"{wanted}; received {counted(len(places), 'date')} of {market.name}")
     rates = None if market.risk_free is None else np.asarray(market.risk_free)[places]
     returns = excess if rates is None else excess + rates
     dates = [market.dates[place] for place in places]

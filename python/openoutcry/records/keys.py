@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 
 def key_bytes(key: bytes | str, name: str, kind: str = "an Ed25519 key") -> bytes:
@@ -13,7 +14,7 @@ def key_bytes(key: bytes | str, name: str, kind: str = "an Ed25519 key") -> byte
     except (TypeError, ValueError) as error:
         raise refusal("key_invalid", f"{kind} of 32 bytes is required; received {name}: {error}") from error
     if len(raw) != 32:
-        raise refusal("key_invalid", f"{kind} of 32 bytes is required; received {name} of {len(raw)} bytes")
+        raise refusal("key_invalid", f"{kind} of 32 bytes is required; received {name} of {counted(len(raw), 'byte')}")
     return raw
 
 

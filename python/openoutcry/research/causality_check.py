@@ -17,6 +17,7 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.research.code_loader import CodeStrategy
+from openoutcry.untrusted.counted_nouns import counted
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed
     least = max(strategy.lookback - 1, 1)
     bars = np.arange(least, dataset.n_bars - 1)
     if len(bars) == 0:
-        wanted = f"a market must have more than the {strategy.lookback} bars that a decision needs"
+        wanted = f"a market must have more than the {counted(strategy.lookback, 'bar')} that a decision needs"
         raise refusal("argument_invalid", f"{wanted}; received {dataset.n_bars}")
     rng = np.random.default_rng(seed_of(seed))
     cuts = np.sort(rng.choice(bars, min(n_cuts, len(bars)), replace=False)).tolist()

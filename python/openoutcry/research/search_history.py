@@ -6,6 +6,7 @@ from openoutcry.report.views.search_view import FoldRow, HoldoutSpan, SearchView
 from openoutcry.research.parameter_maps import parameter_maps
 from openoutcry.research.trial import Result, Trial
 from openoutcry.research.walkforward_validation import ValidationSetup
+from openoutcry.untrusted.counted_nouns import counted
 
 
 def search_of(result: Result, setup: ValidationSetup, drawn: list[Trial]) -> SearchView:
@@ -46,7 +47,8 @@ def _budget(result: Result) -> str:
     parts.append(f"{len(result.history):,}" + (f" of {budgets['rounds']:,}" if budgets["rounds"] else "") + " rounds")
     if budgets["tokens"]:
         parts.append(f"{result.tokens:,} of {budgets['tokens']:,} tokens")
-    return f"Used: {', '.join(parts)}; {budgets['dry_rounds']:,} rounds without an advance end a session."
+    end = counted(budgets["dry_rounds"], "round without an advance ends", "rounds without an advance end")
+    return f"Used: {', '.join(parts)}; {end} a session."
 
 
 def _folds(setup: ValidationSetup, drawn: list[Trial]) -> list[FoldRow]:

@@ -24,6 +24,7 @@ from openoutcry.research.source_checks import check_source
 from openoutcry.research.source_information import check_information
 from openoutcry.research.strategy_faults import StrategyError, described
 from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup, validate, validate_best
+from openoutcry.untrusted.counted_nouns import counted
 
 N_CUTS = 25
 """Cuts of the causality probe."""
@@ -91,7 +92,9 @@ class CandidateValidator:
         """Return slug and message of a refusal before evaluation, or None."""
         start, end = setup.folds[0].train
         if self._first.lookback > end - start:
-            wanted = f"a lookback of at most {end - start} bars, the length of the shortest training, is required"
+            wanted = (
+                f"a lookback of at most {counted(end - start, 'bar')}, the length of the shortest training, is required"
+            )
             return "lookback", f"{wanted}; received {self._first.lookback}"
         # Library strategies are checked by tests, and are probed only if all other gates pass.
         try:

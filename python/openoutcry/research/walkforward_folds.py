@@ -127,7 +127,7 @@ def folds(
     if test < least_test:
         raise refusal("argument_invalid", f"a test must have at least {least_test} bars; received {test} of {n_bars}")
     if train < least_train:
-        wanted = f"a training part must have at least the {least_train} closes that a decision needs"
+        wanted = f"a training part must have at least the {counted(least_train, 'close')} that a decision needs"
         raise refusal("argument_invalid", f"{wanted}; received {train:,} of {counted(n_bars, 'bar')}")
     n_fit = max(0, (n_bars - gap - train) // test)
     count = n_fit if n_folds is None else n_folds
@@ -180,7 +180,7 @@ def combinatorial(n_bars: int, n_groups: int, n_test: int, *, purge: int = 1, em
     purge, embargo = checked_integer("purge", purge, 0, _MOST), checked_integer("embargo", embargo, 0, _MOST)
     size = n_bars // n_groups
     if purge + embargo >= size:
-        wanted = f"purge and embargo together must be below the {size} bars of a group"
+        wanted = f"purge and embargo together must be below the {counted(size, 'bar')} of a group"
         raise refusal("argument_invalid", f"{wanted}; received {purge + embargo}")
     if comb(n_groups, n_test) > _MOST_SPLITS:
         received = f"{comb(n_groups, n_test):,}, of {n_test} among {n_groups} groups"

@@ -1,4 +1,4 @@
 """Synthetic markets: `scenario` holds specification, tiers and keys.
 
-The generator itself is the Rust engine's. Imports `data`, `errors`, `arguments` and the native module.
+The generator itself is the Rust engine's. Imports `data`, `untrusted`, `errors`, `arguments` and the native module.
 """

@@ -10,6 +10,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, seed_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 NAMES: tuple[str, ...] = tuple(native.SCENARIOS)
 
@@ -92,7 +93,8 @@ class ScenarioSpec:
         return hash(self._text)
 
     def __repr__(self) -> str:
-        return f"ScenarioSpec({self.family}, {self.n_symbols} symbols, {self.n_days} days, {self.digest[:8]})"
+        size = f"{counted(self.n_symbols, 'symbol')}, {counted(self.n_days, 'day')}"
+        return f"ScenarioSpec({self.family}, {size}, {self.digest[:8]})"
 
 
 class Scenario:

@@ -10,14 +10,13 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import row_labels, type_of
-from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.label_dates import check_order, iso_dates, names_dates
 from openoutcry.data.readers import return_file
@@ -25,12 +24,24 @@ from openoutcry.data.readers.questions import check
 from openoutcry.errors import refusal
 from openoutcry.scoring.return_values import check_not_prices, percent_doubt, varies_as_percent
 
-__all__ = ["benchmark_returns", "factor_returns", "symbol_returns"]
+__all__ = ["Bars", "benchmark_returns", "factor_returns", "symbol_returns"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def benchmark_returns(given: Any, run: Run) -> tuple[str, Floats]:
+class Bars(Protocol):
+    """A market and the dates of the bars to match, as a `Run` has them."""
+
+    @property
+    def dataset(self) -> Dataset:
+        """The market."""
+
+    @property
+    def dates(self) -> Sequence[str]:
+        """Date of each bar."""
+
+
+def benchmark_returns(given: Any, run: Bars) -> tuple[str, Floats]:
     """Return the name and the returns of a benchmark.
 
     The returns have the shape `(n_returns,)`, float64.
@@ -39,7 +50,7 @@ def benchmark_returns(given: Any, run: Run) -> tuple[str, Floats]:
         given: A symbol of the run's market, a `Dataset` of one symbol, a path of a file with dates and one column of
             returns or prices, or the simple returns of each bar: a pandas series with dates, or an array with one
             return for each bar after the first.
-        run: The run.
+        run: The run, or its market and dates.
 
     Raises:
         OpenOutcryError: the symbol is unknown, a date of the run has no value, or the values are no returns.
@@ -63,7 +74,7 @@ def benchmark_returns(given: Any, run: Run) -> tuple[str, Floats]:
     return str(getattr(given, "name", None) or "benchmark"), _aligned("benchmark", given, run)
 
 
-def factor_returns(given: Any, run: Run) -> dict[str, Floats]:
+def factor_returns(given: Any, run: Bars) -> dict[str, Floats]:
     """Return the returns of factors by name, each of shape `(n_returns,)`.
 
     Args:
@@ -130,7 +141,7 @@ def _steps(name: str, levels: Floats) -> Floats:
     return returns
 
 
-def _of_file(path: str | os.PathLike[str], run: Run) -> tuple[str, Floats]:
+def _of_file(path: str | os.PathLike[str], run: Bars) -> tuple[str, Floats]:
     if not Path(path).is_file():
         wanted = f"`benchmark` must be one of {', '.join(run.dataset.symbols)}, or a file"
         raise refusal("argument_invalid", f"{wanted}; received {os.fspath(path)!r}")
@@ -178,7 +189,7 @@ def _table(path: str | os.PathLike[str], name: str) -> tuple[Sequence[str], dict
     return found.labels, {each: values * scale[each] for each, values in found.series.items()}
 
 
-def _aligned(name: str, given: Any, run: Run) -> Floats:
+def _aligned(name: str, given: Any, run: Bars) -> Floats:
     """Return values of a series or of an array on the bars after the first."""
     labels = row_labels(given)
     if labels is not None:
@@ -189,7 +200,7 @@ def _aligned(name: str, given: Any, run: Run) -> Floats:
         raise refusal("shape_mismatch", f"`{name}` must be numbers; received {type_of(given)}") from error
     n_returns = len(run.dates) - 1
     if values.shape != (n_returns,):
-        wanted = f"`{name}` must have one return for each of the {n_returns} bars after the first"
+        wanted = f"`{name}` must have one return for each bar after the first, {n_returns}"
         hint = "hint: a pandas series with dates is matched by date"
         raise refusal("shape_mismatch", f"{wanted}; received shape {values.shape}; {hint}")
     return _checked(name, values, run)
@@ -204,7 +215,7 @@ def _dates(name: str, labels: Any) -> list[str]:
     return dates
 
 
-def _on_dates(name: str, labels: Sequence[str], values: Any, run: Run) -> Floats:
+def _on_dates(name: str, labels: Sequence[str], values: Any, run: Bars) -> Floats:
     """Return the returns between the bars of a run, compounded."""
     values, dates = np.asarray(values, dtype=np.float64), run.dates[1:]
     own = _on_labels(name, labels, values, dates)
@@ -224,7 +235,7 @@ def _on_labels(name: str, labels: Sequence[str], values: Floats, dates: Sequence
     places = {label: place for place, label in enumerate(labels)}
     missing = [date for date in dates if date not in places]
     if missing:
-        wanted = f"`{name}` must have a value at each of the {len(dates)} bars"
+        wanted = f"`{name}` must have a value at each bar, {len(dates)} in all"
         span = f"{labels[0]} .. {labels[-1]}" if len(labels) else "no date"
         received = f"{span} without {missing[0]}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
         hint = "hint: choose a window that it covers, or a benchmark with the sessions of the market"
@@ -233,7 +244,7 @@ def _on_labels(name: str, labels: Sequence[str], values: Floats, dates: Sequence
     return chosen
 
 
-def _checked(name: str, returns: Floats, run: Run) -> Floats:
+def _checked(name: str, returns: Floats, run: Bars) -> Floats:
     if not np.isfinite(returns).all():
         place = int(np.flatnonzero(~np.isfinite(returns))[0])
         message = f"`{name}` must be finite at each bar; received {returns[place]} on {run.dates[place + 1]}"

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from openoutcry.errors import refusal
 from openoutcry.untrusted.bounded_file import DOCUMENT_BYTES, read_text
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["UNGROUPED", "GroupExposure", "group_exposure", "groups_of"]
 
@@ -84,7 +85,7 @@ def _pairs_of_file(path: str | os.PathLike[str]) -> list[tuple[Any, Any]]:
     places = head.index("symbol"), head.index("group")
     for line, row in enumerate(rows[1:], 2):
         if len(row) != len(head):
-            wanted = f"row {line} of '{os.fspath(path)}' must have {len(head)} cells"
+            wanted = f"row {line} of '{os.fspath(path)}' must have {counted(len(head), 'cell')}"
             raise refusal("argument_invalid", f"{wanted}; received {len(row)}")
     return [(row[places[0]].strip(), row[places[1]]) for row in rows[1:]]
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["Fit", "default_lags", "fit"]
 
@@ -59,7 +60,7 @@ def fit(values: Floats, columns: Floats, lags: int | None = None) -> Fit:
     """
     n_rows, n_columns = columns.shape
     if n_rows < n_columns + 3:
-        wanted = f"a regression on {n_columns} columns must have at least {n_columns + 3} returns"
+        wanted = f"a regression on {counted(n_columns, 'column')} must have at least {n_columns + 3} returns"
         raise refusal("argument_invalid", f"{wanted}; received {n_rows}")
     centred = columns - columns.mean(axis=0)
     lengths = np.sqrt((centred**2).sum(axis=0))

@@ -14,6 +14,7 @@ from openoutcry.data import columns
 from openoutcry.data.label_dates import check_label_order, check_order, in_row_order, iso_dates
 from openoutcry.errors import refusal
 from openoutcry.scoring.return_values import check_no_frame
+from openoutcry.untrusted.counted_nouns import counted
 
 Array = npt.NDArray[np.float64]
 _HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
@@ -49,7 +50,9 @@ def periods_of(dates: Sequence[str], stated: float | None) -> float:
         return stated
     inferred = native.inferred_periods_per_year(list(map(str, dates)))
     if inferred is None:
-        received = f"{len(dates)} dates from {dates[0]} to {dates[-1]}" if len(dates) else "returns without dates"
+        received = (
+            f"{counted(len(dates), 'date')} from {dates[0]} to {dates[-1]}" if len(dates) else "returns without dates"
+        )
         message = f"`periods_per_year` is required if the dates do not show it; received {received}"
         raise refusal("value_invalid", f"{message}; {_HINT}")
     return inferred

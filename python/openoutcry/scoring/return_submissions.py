@@ -16,6 +16,7 @@ from openoutcry.openoutcry_py import Submission
 from openoutcry.scoring.return_benchmarks import Sides
 from openoutcry.scoring.return_dates import caveats_of, check_cash, dates_of, periods_of
 from openoutcry.scoring.return_values import check_not_prices, doubts_of, numbers
+from openoutcry.untrusted.counted_nouns import counted
 
 
 def submit_returns(
@@ -78,7 +79,7 @@ def returns_of(
     if sum(lengths) != n_days or not n_days:
         raise refusal(
             "argument_invalid",
-            f"`windows` must be positive lengths with a sum of {n_days} days; received {lengths}",
+            f"`windows` must be positive lengths with a sum of {counted(n_days, 'day')}; received {lengths}",
         )
     held, idle, passive = sides.checked(n_days)
     if len(dates) not in (0, n_days):

@@ -236,7 +236,8 @@ def _submission(agent: RunRecord | Submission, terms: _Terms) -> Submission:
     for run, header in enumerate(agent.headers):
         if terms.lookback is not None and header["lookback"] != str(terms.lookback):
             wanted = f"a record with the lookback of the suite, {terms.lookback}, is required"
-            raise refusal("record_differs", f"{wanted}; received lookback {header['lookback']} in run {run}")
+            hint = "hint: record the agent with `openoutcry suite run`, or pass that `lookback` to `run_backtest`"
+            raise refusal("record_differs", f"{wanted}; received lookback {header['lookback']} in run {run}; {hint}")
     try:
         return submit(agent, terms.markets, terms.costs, terms.limits)
     except native.OpenOutcryError as error:

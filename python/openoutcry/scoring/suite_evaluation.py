@@ -245,7 +245,8 @@ def suite_of(records: Sequence[RunRecord]) -> Suite:
     for header in headers:
         if other := [name for name, value in terms.items() if header.get(name) != value]:
             wanted = f"records must share costs, limits and lookback, with `{other[0]}` {terms[other[0]]}"
-            raise refusal("argument_invalid", f"{wanted}; received {header.get(other[0])}")
+            hint = _shared_hint(other[0], headers)
+            raise refusal("argument_invalid", f"{wanted}; received {header.get(other[0])}; {hint}")
         if "fill.seed" not in header:
             raise refusal("argument_invalid", "a suite is required for records of sealed fill keys; received none")
     windows: dict[tuple[str, str], set[tuple[int, int]]] = {}
@@ -280,6 +281,16 @@ def suite_of(records: Sequence[RunRecord]) -> Suite:
     return replace(inferred, edition=IMPLIED)
 
 
+def _shared_hint(term: str, headers: Sequence[Mapping[str, str]]) -> str:
+    # The longest lookback has the closes that every agent needs; of other terms, the first value.
+    name, values = term.rpartition(".")[2], [header[term] for header in headers if header[term] != "none"]
+    value = max(values, key=int) if name == "lookback" else values[0]
+    option, stated = f"--{name.replace('_', '-')} {value}", f"{name}={value}"
+    if name == "allow_short":
+        option, stated = "--long-only", f"{name}=False"
+    return f"hint: record each with the same, such as `openoutcry run {option}` or `{stated}` in Python"
+
+
 def _open_market(market: Market, keys: Mapping[str, str], given: Mapping[str, Dataset]) -> Dataset:
     if market.scenario is None:
         return _real_market(market, given)
@@ -288,7 +299,7 @@ def _open_market(market: Market, keys: Mapping[str, str], given: Mapping[str, Da
         raise refusal("argument_invalid", f"`{market.name}` must be sealed; received it without a commitment; {hint}")
     if market.commitment not in keys:
         wanted = f"`keys` must have the key of `{market.name}`, under its commitment {market.commitment}"
-        raise refusal("argument_invalid", f"{wanted}; received {len(keys)} others")
+        raise refusal("argument_invalid", f"{wanted}; received {counted(len(keys), 'other')}")
     scenario = Scenario.revealed(market.scenario, keys[market.commitment])
     if scenario.commitment != market.commitment:
         wanted = f"the key of `{market.name}` must match its commitment {market.commitment}"

@@ -9,7 +9,7 @@ pub mod readable_text;
 pub mod record;
 mod wire;
 
-pub use openoutcry_engine::{CostModel, Limits, StepCosts, Window};
+pub use openoutcry_engine::{CostModel, Limits, StepCosts, Window, counted};
 pub use record::submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
 pub use wire::canonical_json;
 pub use wire::canonicalization::{NotJson, canonicalize};

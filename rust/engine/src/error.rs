@@ -1,5 +1,7 @@
 use thiserror::Error;
 
+use crate::counted_nouns::counted;
+
 /// A dataset that is refused: the requirement, the place and the value received.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{message}")]
@@ -26,7 +28,7 @@ impl DataError {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ConfigError {
     /// The window is not inside the data or has no decision.
-    #[error("window must satisfy 0 <= start, start + 2 <= end <= {n_bars} bars; received {start}:{end}")]
+    #[error("window must satisfy 0 <= start, start + 2 <= end <= {}; received {start}:{end}", counted(*.n_bars, "bar"))]
     Window {
         /// First bar requested.
         start: usize,
@@ -90,7 +92,7 @@ impl ConfigError {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StepError {
     /// The number of weights is not the number of symbols.
-    #[error("expected {expected} weights, one per symbol; received {received}")]
+    #[error("expected {}, one per symbol; received {received}", counted(*.expected, "weight"))]
     WeightCount {
         /// Symbols in the dataset.
         expected: usize,

@@ -4,6 +4,7 @@
 //! are the bar timeline of `contract/README.md`.
 
 mod account;
+mod counted_nouns;
 mod error;
 mod fast_path;
 mod market;
@@ -23,6 +24,7 @@ pub use account::outcome::{RewardInputs, Stepped};
 pub use account::rules::{MAX_ABS_WEIGHT, Rules};
 pub use account::totals::Totals;
 pub use account::workspace::{Detail, Workspace};
+pub use counted_nouns::counted;
 pub use error::{ConfigError, DataError, StepError};
 pub use fast_path::action_rows::widen_rows;
 pub use fast_path::log_returns::log_returns;

@@ -58,7 +58,7 @@ pub use openoutcry_engine::{
     DataError, Dataset, DateForm, Dates, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows,
     MAX_ABS_WEIGHT, NewsItem, NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader, SheetSize,
     SheetStrings, StatedPeriods, StepCosts, StepError, Stepped, TextColumns, Totals, Window, bar_count_notices,
-    check_rows, inferred_periods_per_year, most_cash_return,
+    check_rows, counted, inferred_periods_per_year, most_cash_return,
 };
 pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use replay::divergence::{Cause, Difference};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use openoutcry::arena_log::{Decided, Fault, Head, Log, record_fault, seal_submission};
+use openoutcry::counted;
 use openoutcry::merkle::{Hash, OutOfTree, Tree, hash_leaf, is_consistent, is_included};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -56,7 +57,7 @@ type Tiles = Option<BTreeMap<usize, PyBackedBytes>>;
 fn hashes(name: &str, bytes: &[u8]) -> PyResult<Vec<Hash>> {
     let (hashes, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() {
-        let message = format!("`{name}` must have 32 bytes per hash; received {} bytes", bytes.len());
+        let message = format!("`{name}` must have 32 bytes per hash; received {}", counted(bytes.len(), "byte"));
         return Err(raise("argument_invalid", &message));
     }
     Ok(hashes.to_vec())
@@ -225,8 +226,11 @@ pub(crate) fn log_submission(
 ) -> PyResult<(Bound<'_, PyBytes>, String, String)> {
     let salts = hashes("salts", &salts)?;
     if salts.len() != decisions.len() {
-        let message =
-            format!("`salts` must have {} elements, one per decision; received {}", decisions.len(), salts.len());
+        let message = format!(
+            "`salts` must have {}, one per decision; received {}",
+            counted(decisions.len(), "element"),
+            salts.len()
+        );
         return Err(raise("argument_invalid", &message));
     }
     let [submission_id, agent_slug, received_at, snapshot_as_of, snapshot_sha256] =

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
-use openoutcry::FeatureScope;
 use openoutcry::batch::{Batch as CoreBatch, Market, SlidingArray, Terms};
+use openoutcry::{FeatureScope, counted};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -93,11 +93,8 @@ impl Batch {
     /// Set the seed of every lane, and the index of its next episode.
     fn set_streams(&mut self, streams: Vec<(u64, u64)>) -> PyResult<()> {
         if streams.len() != self.core.n_lanes() {
-            let n_lanes = self.core.n_lanes();
-            return Err(raise(
-                "shape_mismatch",
-                &format!("{n_lanes} streams are required; received {}", streams.len()),
-            ));
+            let wanted = counted(self.core.n_lanes(), "stream");
+            return Err(raise("shape_mismatch", &format!("`streams` must be {wanted}; received {}", streams.len())));
         }
         self.core.set_streams(&streams);
         Ok(())

@@ -4,7 +4,7 @@ use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
 use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
     CostModel as CoreCosts, Dataset as CoreDataset, FeatureScope, Limits as CoreLimits, Shaping, StepCosts, Stepped,
-    TradingEnv as CoreEnv, Window,
+    TradingEnv as CoreEnv, Window, counted,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -235,10 +235,8 @@ impl TradingEnv {
         hold: Option<PyReadonlyArray1<'_, bool>>,
     ) -> PyResult<f64> {
         let (weights, hold) = (weights.as_array().to_vec(), hold.map(|hold| hold.as_array().to_vec()));
-        if let Some(hold) = hold.as_ref().filter(|hold| hold.len() != weights.len()) {
-            let message =
-                format!("`hold` must have {} elements, one per weight; received {}", weights.len(), hold.len());
-            return Err(raise("shape_mismatch", &message));
+        if let Some(hold) = &hold {
+            fits("hold", hold.len(), weights.len())?;
         }
         let (stepped, reward) = py.detach(|| self.core.act(&weights, hold.as_deref())).map_err(to_py)?;
         self.stepped = Some(stepped);
@@ -287,7 +285,8 @@ impl TradingEnv {
         let (closes, positions, listed) = (closes.as_slice_mut()?, positions.as_slice_mut()?, listed.as_slice_mut()?);
         let sizes = (closes.len(), positions.len(), listed.len());
         if sizes != (n, n, n) {
-            return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received {sizes:?}")));
+            let wanted = format!("buffers of {} are required", counted(n, "symbol"));
+            return Err(raise("shape_mismatch", &format!("{wanted}; received {sizes:?}")));
         }
         let features = features.as_mut().map_or(Ok(&mut [][..]), |features| features.as_slice_mut())?;
         let market_features = market_features.as_mut().map_or(Ok(&mut [][..]), |features| features.as_slice_mut())?;
@@ -393,6 +392,6 @@ impl TradingEnv {
 }
 
 fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
-    let message = || format!("`{name}` must have {expected} elements; received {received}");
+    let message = || format!("`{name}` must have {}; received {received}", counted(expected, "element"));
     if received == expected { Ok(()) } else { Err(raise("shape_mismatch", &message())) }
 }

@@ -1,4 +1,5 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use openoutcry::counted;
 use openoutcry_score::{METRICS, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -43,7 +44,7 @@ pub(crate) fn summarize<'py>(
     let returns = returns.as_array().to_vec();
     let risk_free = risk_free.map(|rates| rates.as_array().to_vec());
     if let Some(rates) = risk_free.as_ref().filter(|rates| rates.len() != returns.len()) {
-        let message = format!("`risk_free` must have {} values; received {}", returns.len(), rates.len());
+        let message = format!("`risk_free` must have {}; received {}", counted(returns.len(), "value"), rates.len());
         return Err(raise("shape_mismatch", &message));
     }
     let track = Track {

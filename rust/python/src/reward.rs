@@ -1,7 +1,7 @@
 //! Reward schemes of Python, and the figures for a reward of the caller.
 
 use numpy::PyArray1;
-use openoutcry::{Reward, RewardTerms, StepFigures};
+use openoutcry::{Reward, RewardTerms, StepFigures, counted};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -38,7 +38,10 @@ impl RewardArgument {
                 RewardTerms::by_names(pairs, parameter).map(Reward::Sum).ok_or_else(|| {
                     let names = RewardTerms::NAMES.join(", ");
                     let wanted = format!("weights of at least 0 of {names}, with a gain above 0");
-                    raise("argument_invalid", &format!("`reward` must be {wanted}; received {} terms", weights.len()))
+                    raise(
+                        "argument_invalid",
+                        &format!("`reward` must be {wanted}; received {}", counted(weights.len(), "term")),
+                    )
                 })
             }
         }

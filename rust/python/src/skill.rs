@@ -1,4 +1,5 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use openoutcry::counted;
 use openoutcry_score::power::Board;
 use openoutcry_score::skill::{self, Selection, Stated};
 use openoutcry_score::{Moments, Statistic, Undefined, normal_distribution};
@@ -282,7 +283,7 @@ fn annual_share(
 ) -> PyResult<f64> {
     let (amounts, nav) = (values(&amounts), values(&nav));
     if amounts.len() + 1 != nav.len() {
-        let message = format!("`nav` must have {} values; received {}", amounts.len() + 1, nav.len());
+        let message = format!("`nav` must have {}; received {}", counted(amounts.len() + 1, "value"), nav.len());
         return Err(raise("shape_mismatch", &message));
     }
     let shares = openoutcry_score::share_of_nav(&amounts, &nav);

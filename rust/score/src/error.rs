@@ -1,5 +1,6 @@
 //! Reasons of undefined statistics, and checks of arguments.
 
+use openoutcry_contract::counted;
 use thiserror::Error;
 
 /// The reason that a statistic is undefined.
@@ -52,7 +53,11 @@ pub enum Undefined {
     #[error("a known number of bars per year is required; received dates that do not show it")]
     UnknownYear,
     /// The returns span less than a month.
-    #[error("at least {required} returns, one month, are required for annual growth; received {received}")]
+    #[error(
+        "at least {}, one month, {} required for annual growth; received {received}",
+        counted(*.required, "return"),
+        if *.required == 1 { "is" } else { "are" }
+    )]
     UnderAMonth {
         /// Returns required.
         required: usize,
@@ -81,9 +86,10 @@ pub enum Undefined {
     NoLosingTrade,
     /// There are too few windows or days for a test.
     #[error(
-        "at least {} of {days} returns in total are required; received {} of {received} returns",
-        windows_text(*.required),
-        windows_text(*.windows)
+        "at least {} of {days} returns in total are required; received {} of {}",
+        counted(*.required, "window"),
+        counted(*.windows, "window"),
+        counted(*.received, "return")
     )]
     Insufficient {
         /// Windows required.
@@ -133,10 +139,6 @@ impl Undefined {
 
 fn returns_text(n: usize) -> String {
     format!("{n} {}", if n == 1 { "return is" } else { "returns are" })
-}
-
-fn windows_text(n: usize) -> String {
-    format!("{n} {}", if n == 1 { "window" } else { "windows" })
 }
 
 /// A statistic, or the reason that it is undefined.

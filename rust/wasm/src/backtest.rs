@@ -1,6 +1,6 @@
 use js_sys::{Function, JsString};
 use openoutcry::record::{AgentTrajectory, check_agent_id};
-use openoutcry::{AgentAnswer, Backtest, agents};
+use openoutcry::{AgentAnswer, Backtest, agents, counted};
 use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
@@ -118,7 +118,7 @@ pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64
     let (n_bars, n_symbols) = (dataset.core.n_bars(), dataset.core.n_symbols());
     if weights.len() != n_bars * n_symbols {
         let wanted = format!("`weights` must have shape ({n_bars}, {n_symbols})");
-        return Err(raise("shape_mismatch", &format!("{wanted}; received {} numbers", weights.len())));
+        return Err(raise("shape_mismatch", &format!("{wanted}; received {}", counted(weights.len(), "number"))));
     }
     let window = settings.window(&dataset.core)?;
     let decided = window.start * n_symbols..(window.start + window.n_decisions()) * n_symbols;

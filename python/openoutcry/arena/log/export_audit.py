@@ -100,7 +100,7 @@ class _Audit:
         Note.parse(note).verify(witness)
         seen = open_checkpoint(note, key)
         if not ended <= seen.size <= len(self._log):
-            wanted = f"a cosignature over {ended} to {len(self._log)} records is required"
+            wanted = f"a cosignature over a tree of size {ended} to {len(self._log)} is required"
             raise refusal("argument_invalid", f"{wanted}; received one over {seen.size}")
         _require_equal("the cosigned root", encode_base64(self._log.root(seen.size)), encode_base64(seen.root))
 

@@ -49,7 +49,7 @@ class LogWriter:
         self.tree = native.MerkleTree() if tree is None else tree
         self.end = Link() if end is None else end
         if len(self.tree) != self.end.seq:
-            wanted = f"`end` must match the tree's {len(self.tree)} records"
+            wanted = f"`end` must match the size of the tree, {len(self.tree)}"
             raise refusal("argument_invalid", f"{wanted}; received {self.end.seq}")
 
     def append(self, entries: Iterable[Mapping[str, Any]]) -> Batch:

@@ -119,7 +119,7 @@ class SignerKey:
             raise _invalid("a key name without spaces or plus signs is required", name)
         if len(seed) != 32 or kind not in (LOG, WITNESS):
             wanted = f"a key of 32 bytes for a log ({LOG}) or a witness ({WITNESS}) is required"
-            raise refusal("argument_invalid", f"{wanted}; received {len(seed)} bytes of kind {kind}")
+            raise refusal("argument_invalid", f"{wanted}; received one of length {len(seed)} and kind {kind}")
         self._key, self._seed = Ed25519PrivateKey.from_private_bytes(seed), seed
         self.verifier = VerifierKey(name, self._key.public_key().public_bytes_raw(), kind)
 
@@ -180,7 +180,7 @@ def _cosigned(text: str, timestamp: int) -> str:
 def _check_text(text: str) -> None:
     if len(text) > _MAX_NOTE or _CONTROL.search(text):
         wanted = f"a note must have at most {_MAX_NOTE:,} characters and no control characters"
-        raise refusal("argument_invalid", f"{wanted}; received {len(text):,} characters")
+        raise refusal("argument_invalid", f"{wanted}; received one of length {len(text):,}")
 
 
 class Signature(NamedTuple):

@@ -9,6 +9,7 @@ from pathlib import Path
 from openoutcry.arena.log.signed_notes import Checkpoint, Note, Signature, SignerKey, VerifierKey, open_checkpoint
 from openoutcry.arena.protocol import ArenaError, shown
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.untrusted.counted_nouns import counted
 
 _MAX_NOTE = 10_000
 
@@ -42,7 +43,7 @@ class Cosignatures:
             text = note.decode()
             found, parsed = open_checkpoint(text, self._key.verifier), Note.parse(text)
         except (OpenOutcryError, UnicodeDecodeError) as error:
-            message = f"a checkpoint signed by this log is required; received {len(note):,} bytes: {error}"
+            message = f"a checkpoint signed by this log is required; received {counted(len(note), 'byte')}: {error}"
             raise ArenaError("invalid_payload", message) from error
         if not is_of_log(found):
             raise ArenaError("invalid_payload", f"a checkpoint of this log is required; received size {found.size}")

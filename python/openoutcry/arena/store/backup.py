@@ -48,7 +48,7 @@ def backup(folder: Path, out: Path) -> int:
         copytree(folder / COSIGNATURES, out / COSIGNATURES)
     n_records = _checked(out)
     if n_records < n_before:
-        raise refusal("value_invalid", f"a copy of {n_before} records is required; received {n_records}")
+        raise refusal("value_invalid", f"a copy of all records, {n_before}, is required; received {n_records}")
     return n_records
 
 

@@ -14,6 +14,7 @@ from openoutcry.audits.leakcheck.leak_search import TARGET_ERRORS, error_text
 from openoutcry.audits.leakcheck.perturbation import garbage, permutation
 from openoutcry.audits.leakcheck.target_trace import Trace
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 SEED = 0
 
@@ -234,7 +235,7 @@ def _validated(method: str, returned: Any, names: tuple[str, ...]) -> Any:
     """Validate the return value of a method against the Gymnasium API."""
     required = f"`{method}` of an environment must return ({', '.join(names)})"
     if not isinstance(returned, tuple) or len(returned) != len(names):
-        received = f"{len(returned)} values" if isinstance(returned, tuple) else type(returned).__name__
+        received = counted(len(returned), "value") if isinstance(returned, tuple) else type(returned).__name__
         raise refusal("shape_mismatch", f"{required}; received {received}")
     if not isinstance(returned[-1], Mapping):
         raise refusal("shape_mismatch", f"{required}, where info is a dict; received {type(returned[-1]).__name__}")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 Column = npt.NDArray[Any]
 Rows = npt.NDArray[np.intp]
@@ -115,9 +116,8 @@ def source_of(frame: Any) -> Source:
     times = index_times(frame) if times is None else times
     rows = np.arange(n_rows)
     if times is not None and (missing := [row for row, time in enumerate(times) if _is_missing(time)]):
-        message = (
-            f"`frame` must have a date in every row; received none in {len(missing)} rows, first in row {missing[0]}"
-        )
+        received = f"none in {counted(len(missing), 'row')}, first in row {missing[0]}"
+        message = f"`frame` must have a date in every row; received {received}"
         raise refusal("date_invalid", message)
     bars = rows if times is None else np.unique(times, return_inverse=True)[1].reshape(-1).astype(np.intp)
     n_bars = int(bars.max(initial=-1)) + 1

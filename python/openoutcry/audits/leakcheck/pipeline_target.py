@@ -20,6 +20,7 @@ from openoutcry.audits.leakcheck.frame_columns import (
 )
 from openoutcry.audits.leakcheck.target_trace import Trace
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 
 class Pipeline:
@@ -150,7 +151,10 @@ def _places(columns: Mapping[str, Column], indices: tuple[Any, Any], n: int, sou
     hint = "hint: keep the index of the frame, or its date column"
     if source.name is not None and source.time is not None:
         hint = f"hint: keep the columns `{source.time}` and `{source.name}`, or return one row for each date"
-    raise refusal("shape_mismatch", f"a result must have a row for each of {n_rows} rows; received {n} rows; {hint}")
+    raise refusal(
+        "shape_mismatch",
+        f"a result must have a row for each of {counted(n_rows, 'row')}; received {counted(n, 'row')}; {hint}",
+    )
 
 
 def _counts(index: Any) -> bool:

@@ -15,6 +15,7 @@ from openoutcry.backtest.strategies.json_agent import StrategyAgent
 from openoutcry.backtest.strategies.parameter_space import Ranges, Value
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 if TYPE_CHECKING:
     from openoutcry.backtest.strategies.candidate_file import CandidateFile
@@ -224,7 +225,9 @@ def checked_weights(weights: Any, is_listed: rolling_windows.Mask) -> Array:
     if array.dtype.kind not in "fiu":
         raise refusal("argument_invalid", f"weights must be numbers; received {array.dtype}")
     if array.shape != is_listed.shape:
-        raise refusal("weight_count", f"expected {is_listed.shape[-1]} weights, one per symbol; received {array.shape}")
+        raise refusal(
+            "weight_count", f"expected {counted(is_listed.shape[-1], 'weight')}, one per symbol; received {array.shape}"
+        )
     checked: Array = array.astype(np.float64)
     if not np.isfinite(checked).all():
         place = tuple(np.argwhere(~np.isfinite(checked))[0])

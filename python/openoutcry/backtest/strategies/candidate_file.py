@@ -57,8 +57,7 @@ class CandidateFile:
         name = os.fspath(path)
         try:
             text = read_bytes(path, DOCUMENT_BYTES, "a candidate")
-            content = json.loads(text, parse_constant=_refuse, object_pairs_hook=_with_distinct_names)
-            return cls.of(content)
+            return cls.of(value_of_json(text))
         except OSError as error:
             wanted = "an agent that ends in `.json` must be a candidate's file"
             raise refusal("unknown_agent", f"{wanted}; received {shown(name)}: {error.strerror}") from error
@@ -163,12 +162,23 @@ class CandidateFile:
         return self.reading_text if self.reads_holdout(dataset, dates) else None
 
 
+def value_of_json(text: bytes) -> Any:
+    """Return the value of JSON with finite numbers and distinct fields.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a field is given twice.
+        ValueError: it is not JSON, or a number is not finite.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, parse_constant=_refuse, object_pairs_hook=_with_distinct_names)
+
+
 def _with_distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        wanted = "every field of a candidate must be given once"
+        wanted = "every field must be given once"
         raise refusal("argument_invalid", f"{wanted}; received {shown(twice)} twice; hint: keep one of the two")
     return fields
 

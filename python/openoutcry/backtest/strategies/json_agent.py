@@ -10,6 +10,7 @@ import numpy as np
 from openoutcry.arguments import checked_texts
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 
 class StrategyAgent:
@@ -49,7 +50,7 @@ class StrategyAgent:
         now = {symbol: len(history) for symbol, history in shown.items()}
         for symbol, length in now.items():
             if length < self.lookback and day < date and lengths.get(symbol) == length:
-                wanted = f"observations must show {self.lookback} closes"
+                wanted = f"observations must show {counted(self.lookback, 'close')}"
                 hint = f"hint: pass `lookback={self.lookback}` to `run_backtest`"
                 raise refusal("argument_invalid", f"{wanted}; received {length} of {symbol}; {hint}")
         self._previous = date, now

@@ -12,6 +12,7 @@ from openoutcry.data.readers import number_text
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 _BARS = ("open", "high", "low", "close")
 KLINES = ("date", *_BARS, "volume", "close_time", "quote_volume", "trades", "taker_base", "taker_quote", "ignore")
@@ -43,7 +44,7 @@ def names_of(
     first = [cell.strip() for cell in table.rows[0]]
     if stated is not None:
         if len(stated) != len(first):
-            message = f"`columns` must have {len(first)} names, one per column; received {len(stated)}"
+            message = f"`columns` must have {counted(len(first), 'name')}, one per column; received {len(stated)}"
             raise refusal("argument_invalid", f"{message} for a first row {table.delimiter.join(first)!r}")
         return list(stated), "names as stated"
     names, layout = _layout(first, is_date)

@@ -19,6 +19,7 @@ from openoutcry.data.readers import (
 )
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
@@ -108,7 +109,7 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
         volume_units.check_traded(found, cells)
     if is_scaled and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
-        found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []
+        found.notices += [f"left out: {counted(lost, 'close')} without an adjusted close"] if lost else []
         factor = adj_close / cells["close"]
         cells |= {name: cells[name] * factor for name in _PRICES if name in cells}
         cells["close"] = adj_close

@@ -47,6 +47,7 @@ from openoutcry.data.readers.questions import Question, asked, unstated
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.data.readers.volume_lots import Lots
 from openoutcry.errors import OpenOutcryError, refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
@@ -83,7 +84,7 @@ def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
 
 def _check_size(n_bars: int, n_symbols: int, n_columns: int) -> None:
     if n_bars * n_symbols * n_columns > _MOST_CELLS:
-        message = f"at most {_MOST_CELLS} cells are required; received {n_bars} bars x {n_symbols} symbols"
+        message = f"at most {_MOST_CELLS} cells are required; received {n_bars} bars x {counted(n_symbols, 'symbol')}"
         raise refusal("dataset_too_large", message)
 
 

@@ -11,6 +11,7 @@ from openoutcry.data.readers import column_roles, column_words, number_text
 from openoutcry.data.readers.market_columns import MarketColumns, Table
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 _PRICES = ("close", "open", "high", "low", "adj_close")
 _BAR = ("open", "high", "low")
@@ -71,7 +72,8 @@ def _without_codes(found: MarketColumns, values: Sequence[str], name: str) -> li
     n_codes = sum(before != after for before, after in zip(values, kept, strict=True))
     if n_codes:
         codes = sorted({before.strip() for before, after in zip(values, kept, strict=True) if before != after})
-        found.notices.append(f"{n_codes} values of {name} are codes for a missing return: {', '.join(codes[:5])}")
+        are = counted(n_codes, f"value of {name} is a code", f"values of {name} are codes")
+        found.notices.append(f"{are} for a missing return: {', '.join(codes[:5])}")
     return kept
 
 
@@ -101,9 +103,8 @@ def _prices(found: MarketColumns, lines: Sequence[int], values: Table, name: str
     if not len(bad):
         return values
     if column_words.simple(name) == "prc":
-        found.notices.append(
-            f"{len(bad)} values of {name} are negative: CRSP writes the midpoint of bid and ask with a minus sign"
-        )
+        negative = f"{counted(len(bad), 'value')} of {name} below 0"
+        found.notices.append(f"{negative}: CRSP writes the midpoint of bid and ask with a minus sign")
         return np.where(values == 0.0, np.nan, np.abs(values))
     line, value = lines[int(bad[0])], values[int(bad[0])]
     message = f"`{name}` on line {line} must be a price above 0; received {value:g}"

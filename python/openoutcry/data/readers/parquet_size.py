@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from openoutcry.data.readers.parquet_footer import Chunk, footer_size, row_groups
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 # Encodings of texts: all lengths before all texts, and texts without the prefix that they share with the one before.
 _DELTA_TEXTS = {6, 7}
@@ -111,7 +112,7 @@ def checked_columns(parts: Sequence[Any], limit: Limit) -> list[Column]:
             n_columns = file.metadata.num_columns
             n_rows += file.metadata.num_rows
             n_values += file.metadata.num_rows * n_columns
-            _check_values(n_values, f"{n_rows} rows of {n_columns} columns", limit)
+            _check_values(n_values, f"{counted(n_rows, 'row')} of {counted(n_columns, 'column')}", limit)
             columns = _columns(_groups(part), file.metadata)
             found += columns
             n_bytes += sum(column.least_bytes for column in columns)
@@ -119,7 +120,11 @@ def checked_columns(parts: Sequence[Any], limit: Limit) -> list[Column]:
             n_prefixed += _prefixed_bytes(file, columns, n_prefixed, limit)
             # A row of a nested column has any number of values.
             n_nested = sum(column.chunk.n_values for column in found)
-            _check_values(n_nested, f"{n_rows} rows of {n_columns} columns with {n_nested} values", limit)
+            _check_values(
+                n_nested,
+                f"{counted(n_rows, 'row')} of {counted(n_columns, 'column')} with {counted(n_nested, 'value')}",
+                limit,
+            )
     return found
 
 

@@ -22,6 +22,7 @@ from openoutcry.data.readers.return_columns import ReturnColumns
 from openoutcry.data.readers.return_numbers import Array
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
+from openoutcry.untrusted.counted_nouns import counted
 
 # Ends of the names of files of tables.
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".xlsx")
@@ -115,7 +116,7 @@ def _table(path: Path) -> TextTable:
     found = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     lines = [line for _, line in found]
     if len(lines) < 3:
-        message = f"a header and at least two rows are required; received {len(lines)} lines"
+        message = f"a header and at least two rows are required; received {counted(len(lines), 'line')}"
         raise refusal("argument_invalid", message)
     if _is_one_column(lines):
         cells = [[line.strip().strip('"')] for line in lines]
@@ -151,7 +152,7 @@ def _named(table: TextTable, stated: Mapping[str, str] | Sequence[str] | None) -
         message = f"the first line must name the columns; received {','.join(first)!r}"
         raise refusal("argument_invalid", f"{message}; {hint}")
     if len(listed) != len(first):
-        message = f"`--columns` must name the {len(first)} columns of the file"
+        message = f"`--columns` must name the {counted(len(first), 'column')} of the file"
         raise refusal("argument_invalid", f"{message}; received {','.join(listed)}")
     return table.named(listed)
 

@@ -26,6 +26,7 @@ from openoutcry.data.readers.file_objects import MAX_BYTES
 from openoutcry.data.snapshots.market_tables import TABLES, tables_of
 from openoutcry.errors import OpenOutcryError, refusal
 from openoutcry.untrusted.bounded_file import open_file, read_bytes
+from openoutcry.untrusted.counted_nouns import counted
 
 FORMAT = "openoutcry/snapshot/v1"
 SUFFIXES = (".json", ".npz")
@@ -92,7 +93,7 @@ def load(path: str | os.PathLike[str]) -> Dataset:
     numbers = _arrays(path.with_suffix(".npz"))
     values = numbers.pop("fundamentals").ravel().tolist()
     if len(values) != len(manifest["fundamentals"]):
-        wanted = f"`fundamentals` must have {len(manifest['fundamentals'])} values"
+        wanted = f"`fundamentals` must have {counted(len(manifest['fundamentals']), 'value')}"
         raise refusal("value_invalid", f"{wanted}; received {len(values)}")
     fundamentals = [(*item, value) for item, value in zip(manifest["fundamentals"], values, strict=True)]
     names = manifest.get("features", [])

@@ -2,7 +2,7 @@
 
 `examine` runs all checks of the kit against an agent and returns a `Report`; `verify_report` checks a report of another
 examiner. `kit` holds the test cases, `checks` the checks in order, `decision_rules` the rules of a decision. Imports
-`harness`, `agents`, `backtest`, `data`, `scenarios`, `errors` and the native module.
+`harness`, `agents`, `backtest`, `data`, `scenarios`, `untrusted`, `errors` and the native module.
 """
 
 from openoutcry.harness.conformance.conformance_report import BADGE, Finding, Report

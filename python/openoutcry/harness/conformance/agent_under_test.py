@@ -21,6 +21,7 @@ from openoutcry.harness.conformance import random_market
 from openoutcry.harness.conformance.decision_rules import Failure, decision_error
 from openoutcry.harness.conformance.kit import EPISODE, Case, Kit, episode
 from openoutcry.harness.stdio_transport import ProcessExit, StdioSession
+from openoutcry.untrusted.counted_nouns import counted
 
 Transcript = list[tuple[str, str]]
 """Observations and their answers, in order."""
@@ -242,7 +243,7 @@ def check_no_extra_output(process_exit: ProcessExit, last: tuple[str, str] | Non
         more = process_exit.extra_output.decode("utf-8", "surrogateescape")
         output = more if answer is None else f"{answer}\n{more}"
         n_bytes = len(process_exit.extra_output)
-        raise Failure(f"answer_too_early: {wanted}; received {n_bytes:,} bytes more", sent, output)
+        raise Failure(f"answer_too_early: {wanted}; received {counted(n_bytes, 'byte')} more", sent, output)
 
 
 def check_exit(process_exit: ProcessExit, last: tuple[str, str] | None) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from openoutcry import openoutcry_py as native
+from openoutcry.untrusted.counted_nouns import counted
 
 _HEAD, _TAIL = 400, 120
 
@@ -78,8 +79,8 @@ def ascii_excerpt(text: str, most: int = _HEAD + _TAIL) -> str:
     if len(text) <= most:
         return _escaped(text)
     tail = most * _TAIL // (_HEAD + _TAIL)
-    n_omitted = len(text) - most
-    return f"{_escaped(text[: most - tail])} [... {n_omitted:,} characters ...] {_escaped(text[len(text) - tail :])}"
+    omitted = counted(len(text) - most, "character")
+    return f"{_escaped(text[: most - tail])} [... {omitted} ...] {_escaped(text[len(text) - tail :])}"
 
 
 def _escaped(text: str) -> str:

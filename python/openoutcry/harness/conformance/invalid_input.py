@@ -11,6 +11,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.harness import PythonAgent
 from openoutcry.harness.conformance.agent_under_test import AgentUnderTest, as_failure
 from openoutcry.harness.conformance.decision_rules import Failure
+from openoutcry.untrusted.counted_nouns import counted
 
 NOT_JSON = "a line that is not JSON"
 WRONG = {
@@ -66,7 +67,7 @@ def _did(subject: AgentUnderTest, text: str) -> tuple[str, bool]:
     except native.OpenOutcryError as error:
         return f"no decision: {str(error).partition(':')[0]}", False
     n_orders = len(decision["orders"])
-    return (f"a decision with {n_orders} orders", False) if n_orders else ("a decision without orders", True)
+    return (f"a decision with {counted(n_orders, 'order')}", False) if n_orders else ("a decision without orders", True)
 
 
 def _seconds(subject: AgentUnderTest) -> float:

@@ -14,6 +14,7 @@ from openoutcry.harness.conformance.conformance_report import BADGE, FAILED, NOT
 from openoutcry.harness.conformance.decision_rules import ascii_excerpt
 from openoutcry.harness.conformance.json_schema import first_schema_error
 from openoutcry.harness.conformance.kit import Kit, kit
+from openoutcry.untrusted.counted_nouns import counted
 
 WITHOUT_ANSWERS = frozenset({"kit", "silent_before", "one_line_each", "ends"})
 """Checks without answers of their own; every other check has at least one answer if it passed."""
@@ -113,7 +114,7 @@ def _check_errors(each: Mapping[str, Any]) -> Iterator[str]:
     if state == PASSED and (each["n_answers"] == 0) != (name in WITHOUT_ANSWERS):
         yield f"{name} must have {'no' if name in WITHOUT_ANSWERS else 'some'} answers; received {each['n_answers']}"
     if state not in {PASSED, FAILED} and (each["n_answers"] or each["seconds"]):
-        received = f"{each['n_answers']} answers in {each['seconds']} s"
+        received = f"{counted(each['n_answers'], 'answer')} in {each['seconds']} s"
         yield f"{name} must have no answers and no duration if it is {state}; received {received}"
 
 
@@ -144,7 +145,7 @@ def _number_errors(report: Mapping[str, Any]) -> Iterator[str]:
     if not 0 <= timing["n_answers"] - n_judged <= (not report["conforms"]):
         yield f"the number of answers must be the sum over the checks, {n_judged:,}; received {timing['n_answers']:,}"
     if report["n_orders"] and not n_judged:
-        yield f"orders must belong to an answer; received {report['n_orders']:,} orders without answers"
+        yield f"orders must belong to an answer; received {counted(report['n_orders'], 'order')} without answers"
     starts = [timing[f"start_{each}_seconds"] for each in ("p50", "max")]
     answers = [timing[f"answer_{each}_seconds"] for each in ("p50", "p99", "max")]
     of_answers, of_starts = bounds["answer_seconds"], bounds["start_seconds"] + bounds["answer_seconds"]

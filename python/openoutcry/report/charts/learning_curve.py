@@ -10,6 +10,7 @@ from openoutcry.report.charts.plot_frame import Axis, axis_of, plot
 from openoutcry.report.charts.scales import ValueScale
 from openoutcry.report.charts.svg import place
 from openoutcry.report.text_format import escape, number
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["learning_curve"]
 
@@ -35,14 +36,14 @@ def learning_curve(points: Sequence[tuple[int, Sequence[float]]], metric: str) -
     marks = [_dot(x, y, steps, value, "c-benchmark") for steps, values in known if len(values) > 1 for value in values]
     marks += [_dot(x, y, steps, mean, "c-agent") for steps, mean in means]
     last = f"The last mean is {number(means[-1][1], 4)}." if means else "It is undefined throughout."
-    description = f"{metric} after {len(points)} evaluations. {last}"
+    description = f"{metric} after {counted(len(points), 'evaluation')}. {last}"
     drawn = f'<g class="c-agent">{"".join(lines)}</g>{"".join(marks)}'
     return plot("Learning curve", description, x, y, drawn, 280)
 
 
 def _dot(x: Axis, y: Axis, steps: int, value: float, colour: str) -> str:
     radius = 4.5 if colour == "c-agent" else 3
-    name = escape(f"{number(value, 4)} after {steps:,} steps")
+    name = escape(f"{number(value, 4)} after {counted(steps, 'step')}")
     left, top = place(x.position(float(steps))), place(1.0 - y.position(value))
     circle = f'<circle class="oo-point" cx="{left}" cy="{top}" r="{radius}"><title>{name}</title></circle>'
     return f'<g class="{colour}">{circle}</g>'

@@ -72,7 +72,7 @@ class Bin:
         if (self.stated is None or self.came_true is None) != (self.n_orders == 0):
             raise ValueError(
                 "`stated` and `came_true` are required if and only if the bin has orders;"
-                f" received {self.stated} and {self.came_true} for {self.n_orders} orders"
+                f" received {self.stated} and {self.came_true} for `n_orders` {self.n_orders}"
             )
 
 
@@ -95,8 +95,8 @@ class Calibration:
     brier_always_base: float | None = None
 
     def __post_init__(self) -> None:
-        counted = sum(one.n_orders for one in self.bins)
-        if counted != self.n_stated:
-            raise ValueError(f"the bins must contain the {self.n_stated} orders of `n_stated`; received {counted}")
+        n_counted = sum(one.n_orders for one in self.bins)
+        if n_counted != self.n_stated:
+            raise ValueError(f"the bins must contain all orders of `n_stated`, {self.n_stated}; received {n_counted}")
         if self.n_stated > self.n_orders:
-            raise ValueError(f"`n_stated` must be at most the {self.n_orders} orders; received {self.n_stated}")
+            raise ValueError(f"`n_stated` must be at most `n_orders`, {self.n_orders}; received {self.n_stated}")

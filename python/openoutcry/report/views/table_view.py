@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from openoutcry.untrusted.counted_nouns import counted
+
 __all__ = ["Column", "Table", "Value"]
 
 Value = str | float | int | None
@@ -58,6 +60,8 @@ class Table:
     def __post_init__(self) -> None:
         for index, row in enumerate(self.rows):
             if len(row) != len(self.columns):
-                raise ValueError(f"rows[{index}] must have {len(self.columns)} values; received {len(row)}")
+                raise ValueError(f"rows[{index}] must have {counted(len(self.columns), 'value')}; received {len(row)}")
         if any(column.unit == "row" for column in self.columns) and len(self.units) != len(self.rows):
-            raise ValueError(f"`units` must have {len(self.rows)} entries; received {len(self.units)}")
+            raise ValueError(
+                f"`units` must have {counted(len(self.rows), 'entry', 'entries')}; received {len(self.units)}"
+            )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from openoutcry.report.views.view_checks import Floats, require_values
+from openoutcry.untrusted.counted_nouns import counted
 
 __all__ = ["Event", "Fill", "Order", "Step", "Trace"]
 
@@ -90,7 +91,9 @@ class Trace:
         require_values("trace.shares", self.shares, (n_bars, n_symbols))
         require_values("trace.closes", self.closes, (n_bars, n_symbols), gaps=True)
         if len(self.steps) > n_bars - 1:
-            raise ValueError(f"`trace.steps` must hold at most {n_bars - 1} decisions; received {len(self.steps)}")
+            raise ValueError(
+                f"`trace.steps` must hold at most {counted(n_bars - 1, 'decision')}; received {len(self.steps)}"
+            )
         unknown = (fill.symbol for step in self.steps for fill in step.fills if fill.symbol not in known)
         if (symbol := next(unknown, None)) is not None:
             raise ValueError(f"a fill must have a symbol of the run; received {symbol!r}")

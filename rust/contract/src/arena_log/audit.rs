@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use openoutcry_engine::counted;
 use sha2::{Digest, Sha256};
 
 use crate::merkle::{Hash, Tree, hash_leaf};
@@ -121,7 +122,7 @@ impl Log {
         }
         faults.extend(cut_fault(lines.len(), rest));
         if lines.len() < self.submissions.len() {
-            let why = format!("{} lines are required; received fewer", self.submissions.len());
+            let why = format!("a file of {} is required; received fewer", counted(self.submissions.len(), "line"));
             faults.push(Fault { line: lines.len(), why });
         }
         faults

@@ -1,5 +1,7 @@
 //! Comparison of two runs on one market: settings and first divergence.
 
+use openoutcry_engine::counted;
+
 use super::hash_chain::Place;
 use super::trajectory::RunTrajectory;
 
@@ -86,7 +88,7 @@ fn first_divergence(left: &RunTrajectory, right: &RunTrajectory) -> Option<Diver
     }
     let length = |run: &RunTrajectory| {
         let end = if run.end.is_some() { "finished" } else { "unfinished" };
-        format!("{} steps, {end}", run.steps.len())
+        format!("{}, {end}", counted(run.steps.len(), "step"))
     };
     if left.steps.len() != right.steps.len() || left.end.is_some() != right.end.is_some() {
         let (place, bar) = (Place::Step(shared), left.bar_of(shared));

@@ -1,3 +1,4 @@
+use openoutcry_engine::counted;
 use serde::Deserialize;
 
 use super::MAX_AGENT_ID;
@@ -128,7 +129,7 @@ impl AgentTrajectory {
     #[must_use]
     pub fn unfinished(&self) -> Option<String> {
         if let Some(run) = self.runs.iter().position(|run| run.end.is_none()) {
-            return Some(format!("with run {run} unfinished after {} steps", self.runs[run].steps.len()));
+            return Some(format!("with run {run} unfinished after {}", counted(self.runs[run].steps.len(), "step")));
         }
         self.digest.is_none().then(|| "without a digest".to_owned())
     }

@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use crate::counted_nouns::counted;
 use crate::error::DataError;
 use crate::market::columns::Columns;
 use crate::market::csv_grammar::{Field, Grammar, Stop, missing, unparsable};
@@ -185,7 +186,10 @@ impl CsvReader {
         }
         if fields.len() != self.n_fields {
             let (expected, received) = (self.n_fields, fields.len());
-            return Err(unparsable(format!("line {line} must have {expected} fields; received {received}")));
+            return Err(unparsable(format!(
+                "line {line} must have {}; received {received}",
+                counted(expected, "field")
+            )));
         }
         match &mut self.body {
             Body::Long(long) => long.take(fields, line),

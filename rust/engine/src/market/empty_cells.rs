@@ -1,5 +1,6 @@
 //! Dates without a close, columns without a value and midnights of users' files.
 
+use crate::counted_nouns::counted;
 use crate::error::DataError;
 use crate::market::columns::{Columns, Origin};
 use crate::market::validation;
@@ -30,8 +31,7 @@ pub(crate) fn drop_empty(columns: &mut Columns) -> Result<Option<String>, DataEr
     for column in unknown {
         *column = column.take().filter(|values| values.iter().any(|value| !value.is_nan()));
     }
-    let ending = if n_empty == 1 { "" } else { "s" };
-    Ok((n_empty > 0).then(|| format!("left out: {n_empty} date{ending} without a close")))
+    Ok((n_empty > 0).then(|| format!("left out: {} without a close", counted(n_empty, "date"))))
 }
 
 /// Returns which bars have a close, a dividend, a split or a settlement.

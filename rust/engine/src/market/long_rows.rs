@@ -1,5 +1,6 @@
 //! Rows of a long source, and the tables that they fill.
 
+use crate::counted_nouns::counted;
 use crate::error::DataError;
 use crate::market::columns::{Columns, Origin};
 use crate::market::row_keys::RowKeys;
@@ -99,7 +100,8 @@ impl LongRows {
             return Err(DataError::new("shape_mismatch", message));
         }
         if let Some((name, values)) = self.values.iter().find(|(_, values)| values.len() != self.len()) {
-            let message = format!("`{name}` must have {} values, one per row; received {}", self.len(), values.len());
+            let message =
+                format!("`{name}` must have {}, one per row; received {}", counted(self.len(), "value"), values.len());
             return Err(DataError::new("shape_mismatch", message));
         }
         self.of_text(dates, symbols, None, None)

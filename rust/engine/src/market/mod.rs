@@ -1,6 +1,6 @@
 //! Market data: columns, CSV, validation, fingerprints and the tables of a step.
 //!
-//! Imports `error` and `vector`. Knows no account, no order and no cost.
+//! Imports `counted_nouns`, `error` and `vector`. Knows no account, no order and no cost.
 
 pub(crate) mod as_of;
 pub(crate) mod bar_counts;

@@ -1,5 +1,6 @@
 //! Checks that the prices of a bar are within its low and its high.
 
+use crate::counted_nouns::counted;
 use crate::error::DataError;
 use crate::market::dataset::Dataset;
 use crate::market::shown_numbers::significant;
@@ -80,8 +81,7 @@ fn check_inside(market: &Dataset, prices: &Prices, high: &[f64], low: &[f64]) ->
         return Err(refused(&format!("{wanted}; received {received}; hint: name the columns by what they hold")));
     }
     let n_outside = distance.iter().filter(|far| **far > ROUNDING).count();
-    let plural = if n_outside > 1 { "s" } else { "" };
-    Ok(Some(format!("{n_outside} {name}{plural} outside of the low and the high of the bar, such as {shown}")))
+    Ok(Some(format!("{} outside of the low and the high of the bar, such as {shown}", counted(n_outside, name))))
 }
 
 fn place(market: &Dataset, cell: usize) -> String {

@@ -2,6 +2,7 @@
 //!
 //! A mistyped size would otherwise exhaust memory.
 
+use crate::counted_nouns::counted;
 use crate::error::DataError;
 
 /// The most values of a market built from a few numbers or words: 2 GiB.
@@ -27,7 +28,10 @@ pub(crate) fn check_size(n_symbols: usize, n_bars: usize, n_columns: usize) -> R
     let cells = n_symbols.max(1).checked_mul(n_bars.max(1));
     if cells.and_then(|cells| cells.checked_mul(n_columns)).is_none_or(|values| values > MAX_VALUES) {
         return Err(too_large(format!(
-            "a market must have at most {MAX_VALUES} values; received {n_symbols} symbols x {n_bars} bars x {n_columns} columns"
+            "a market must have at most {MAX_VALUES} values; received {} x {} x {}",
+            counted(n_symbols, "symbol"),
+            counted(n_bars, "bar"),
+            counted(n_columns, "column")
         )));
     }
     Ok(())
@@ -47,7 +51,10 @@ pub fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usi
     let cells = n_symbols * n_bars;
     if cells > SMALL && cells > n_rows.saturating_mul(MAX_CELLS_PER_ROW) {
         return Err(too_large(format!(
-            "a market of more than {SMALL} cells must fill at least one in {MAX_CELLS_PER_ROW}; received {n_rows} rows for {n_symbols} symbols x {n_bars} bars"
+            "a market of more than {SMALL} cells must fill at least one in {MAX_CELLS_PER_ROW}; received {} for {} x {}",
+            counted(n_rows, "row"),
+            counted(n_symbols, "symbol"),
+            counted(n_bars, "bar")
         )));
     }
     Ok(())

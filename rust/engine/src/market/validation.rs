@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use crate::counted_nouns::counted;
 use crate::error::DataError;
 use crate::market::columns::{Columns, FeatureScope, Fundamental};
 use crate::market::date;
@@ -106,6 +107,11 @@ fn check_axis(columns: &Columns) -> Check {
     Ok(())
 }
 
+fn values_text(columns: &Columns, n_values: usize) -> String {
+    let axes = (counted(columns.dates.len(), "bar"), counted(columns.symbols.len(), "symbol"));
+    format!("{} for {} and {}", counted(n_values, "value"), axes.0, axes.1)
+}
+
 fn check_shapes(columns: &Columns) -> Check {
     let (n_bars, n_symbols) = (columns.dates.len(), columns.symbols.len());
     let cells = n_bars * n_symbols;
@@ -123,10 +129,8 @@ fn check_shapes(columns: &Columns) -> Check {
     ];
     for (name, received, expected) in lengths {
         if received.is_some_and(|received| received != expected) {
-            let message = format!(
-                "`{name}` must have {expected} values for {n_bars} bars and {n_symbols} symbols; received {}",
-                received.unwrap_or(0)
-            );
+            let message =
+                format!("`{name}` must have {}; received {}", values_text(columns, expected), received.unwrap_or(0));
             return Err(DataError::new("shape_mismatch", message));
         }
     }
@@ -295,7 +299,8 @@ fn check_features(columns: &Columns) -> Check {
         let expected = if feature.scope == FeatureScope::Symbol { n_bars * n_symbols } else { n_bars };
         if feature.values.len() != expected {
             let message = format!(
-                "feature {name:?} must have {expected} values for {n_bars} bars and {n_symbols} symbols; received {}",
+                "feature {name:?} must have {}; received {}",
+                values_text(columns, expected),
                 feature.values.len()
             );
             return Err(DataError::new("shape_mismatch", message));

@@ -1,4 +1,4 @@
-use openoutcry_engine::{ConfigError, CostModel, Limits, StepError};
+use openoutcry_engine::{ConfigError, CostModel, Limits, StepError, counted};
 use thiserror::Error;
 
 use crate::episode::episode_windows::{EpisodeMarkets, EpisodeWindows};
@@ -83,7 +83,7 @@ pub enum BatchError {
         value: String,
     },
     /// An array has the wrong length.
-    #[error("`{name}` must have {expected} elements; received {received}")]
+    #[error("`{name}` must have {}; received {received}", counted(*.expected, "element"))]
     Length {
         /// Name of the array.
         name: &'static str,

@@ -2,7 +2,7 @@
 
 use openoutcry_contract::CONTRACT_VERSION;
 use openoutcry_contract::record::{Digest, Header, Place, RunTrajectory, Seen, ulps_between};
-use openoutcry_engine::{ConfigError, Dataset};
+use openoutcry_engine::{ConfigError, Dataset, counted};
 
 use crate::replay::capture::ENGINE_VERSION;
 use crate::replay::divergence::{Cause, Difference};
@@ -268,7 +268,7 @@ impl Case<'_> {
             return difference(Place::Step(replayed), n_steps.to_string(), format!("{replayed}, then the end"), cause);
         }
         if self.run.end.is_some() && !self.walk.done {
-            let wanted = format!("{} decisions", self.run.header.window.n_decisions());
+            let wanted = counted(self.run.header.window.n_decisions(), "decision");
             return difference(Place::End, n_steps.to_string(), wanted, self.world.unwrap_or(Cause::StepsMoved));
         }
         None

@@ -1,3 +1,4 @@
+use openoutcry_contract::counted;
 use thiserror::Error;
 
 use crate::error::Undefined;
@@ -6,7 +7,11 @@ use crate::error::Undefined;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BadSetup {
     /// The returns are not rows of agents.
-    #[error("returns must be rows of {n_agents} agents, at least 1; received {n_returns} returns")]
+    #[error(
+        "returns must be rows of {}, at least 1; received {}",
+        counted(*.n_agents, "agent"),
+        counted(*.n_returns, "return")
+    )]
     Shape {
         /// Number of agents.
         n_agents: usize,
@@ -14,7 +19,7 @@ pub enum BadSetup {
         n_returns: usize,
     },
     /// The windows do not match the returns.
-    #[error("`windows` must be lengths of at least 1 with sum {n_days} days; received {received:?}")]
+    #[error("`windows` must be lengths of at least 1 with sum {}; received {received:?}", counted(*.n_days, "day"))]
     Windows {
         /// Days of the returns.
         n_days: usize,
@@ -42,7 +47,7 @@ pub enum BadSetup {
         received: usize,
     },
     /// The block length is out of range.
-    #[error("`block_length` must be from 1 to {n_days} days; received {received}")]
+    #[error("`block_length` must be from 1 to {}; received {received}", counted(*.n_days, "day"))]
     BlockLength {
         /// Days of the returns.
         n_days: usize,
@@ -71,7 +76,8 @@ pub enum BadSetup {
     },
     /// The sample cannot be cut into that many blocks.
     #[error(
-        "`n_blocks` must be even, from 2 to 24, with at least 2 days per block; received {received} of {n_days} days"
+        "`n_blocks` must be even, from 2 to 24, with at least 2 days per block; received {received} of {}",
+        counted(*.n_days, "day")
     )]
     Blocks {
         /// Days of the returns.
@@ -80,7 +86,7 @@ pub enum BadSetup {
         received: usize,
     },
     /// The ranking values are not one finite number per agent.
-    #[error("`rank_by` must be {n_agents} finite numbers; received {received:?}")]
+    #[error("`rank_by` must be {}; received {received:?}", counted(*.n_agents, "finite number"))]
     Ranks {
         /// Agents of the returns.
         n_agents: usize,

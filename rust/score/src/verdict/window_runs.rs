@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use openoutcry_contract::record::Fill;
-use openoutcry_contract::{Submission, SubmittedRun};
+use openoutcry_contract::{Submission, SubmittedRun, counted};
 
 use super::elapsed_days::days_of;
 use super::{ScoreError, WindowKey};
@@ -186,7 +186,12 @@ fn bars_a_year(windows: &[WindowRuns<'_>]) -> f64 {
 fn check(run: &SubmittedRun) -> Result<(), String> {
     let n = key_of(run).n_returns();
     if run.returns.len() != n || n == 0 {
-        return Err(format!("{} returns in window {}:{}", run.returns.len(), run.window.start, run.window.end));
+        return Err(format!(
+            "{} in window {}:{}",
+            counted(run.returns.len(), "return"),
+            run.window.start,
+            run.window.end
+        ));
     }
     if run.periods_per_year.is_nan() {
         let hint = "hint: load the market with `periods_per_year`";
@@ -200,7 +205,7 @@ fn check(run: &SubmittedRun) -> Result<(), String> {
     let delayed = run.trace.iter().map(|trace| &trace.delayed);
     for series in benchmarks.chain(delayed).chain(&run.risk_free).chain([&run.returns]) {
         if series.len() != n {
-            return Err(format!("a series of {} values for {n} returns", series.len()));
+            return Err(format!("a series of {} for {}", counted(series.len(), "value"), counted(n, "return")));
         }
         if let Some(day) = series.iter().position(|value| !value.is_finite()) {
             return Err(format!("{} on day {day}", series[day]));
@@ -213,7 +218,7 @@ fn check(run: &SubmittedRun) -> Result<(), String> {
     let costs = trace.paid.iter().map(Vec::len);
     let lengths = [trace.nav.len().wrapping_sub(1), trace.turnover.len(), trace.gross.len(), trace.net.len()];
     match lengths.into_iter().chain(costs).find(|length| *length != n) {
-        Some(length) => Err(format!("a trace of {length} values for {n} returns")),
+        Some(length) => Err(format!("a trace of {} for {}", counted(length, "value"), counted(n, "return"))),
         None => Ok(()),
     }
 }
