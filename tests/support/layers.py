@@ -271,7 +271,6 @@ DEFERRED_CYCLES = {
         "openoutcry.report.run_trace",
         "openoutcry.report.tables.file_tables",
         "openoutcry.report.tables.trade_tables",
-        "openoutcry.scoring.aligned_returns",
         "openoutcry.scoring.null_agents",
     },
 }

@@ -75,7 +75,7 @@ def compare(
     excess, other = (each if risk_free is None else each - risk_free for each in (returns, benchmark))
     found = _regressed(excess, other, periods_per_year, less)
     found |= _tracked(returns, benchmark, periods_per_year)
-    found["matched_return"] = _matched(returns - rate, benchmark - rate, rate, periods_per_year)
+    found["matched_return"] = _matched(excess, other, risk_free, periods_per_year)
     found |= {"up_capture": _capture(returns, benchmark, 1.0), "down_capture": _capture(returns, benchmark, -1.0)}
     return collected(found | {"n_returns": float(len(returns))})
 
@@ -121,7 +121,7 @@ def _tracked(returns: Floats, benchmark: Floats, periods: float | None) -> dict[
     return dict(zip(names, (mean, error, mean / error), strict=True))
 
 
-def _matched(excess: Floats, benchmark: Floats, rate: Floats, periods: float | None) -> float | str:
+def _matched(excess: Floats, benchmark: Floats, rate: Floats | None, periods: float | None) -> float | str:
     if periods is None:
         return NO_YEAR
     if len(excess) < 2:
@@ -130,7 +130,8 @@ def _matched(excess: Floats, benchmark: Floats, rate: Floats, periods: float | N
     if deviation < _LEAST_SPREAD:
         return "the returns are constant"
     leverage = float(benchmark.std()) / deviation
-    return float(leverage * excess.mean() + rate.mean()) * periods
+    riskless = 0.0 if rate is None else rate.mean()
+    return float(leverage * excess.mean() + riskless) * periods
 
 
 def _capture(returns: Floats, benchmark: Floats, sign: float) -> float | str:
