@@ -18,12 +18,14 @@ use crate::vector::lane_sums::Block;
 /// Fewest holds in a row that are worth the change to this loop and back.
 const STRETCH: usize = 8;
 
-/// Returns whether a stretch of holds begins with the first of these decisions.
-#[inline(always)]
-pub(super) fn begins(orders: &[f64], n_symbols: usize) -> bool {
-    orders[0].is_nan()
-        && orders.len() >= STRETCH * n_symbols
-        && orders[..STRETCH * n_symbols].iter().all(|order| order.is_nan())
+/// Returns whether a stretch of holds begins at a place of the orders of the first account.
+///
+/// Not inlined: the loop of dense orders would pay for it.
+#[cold]
+#[inline(never)]
+pub(super) fn begins(tracks: &[BlockRun<'_>], place: usize, n_symbols: usize) -> bool {
+    let stretch = tracks[0].orders.get(place..place + STRETCH * n_symbols);
+    stretch.is_some_and(|orders| orders.iter().all(|order| order.is_nan()))
 }
 
 /// Runs the decisions of an account while they are holds.

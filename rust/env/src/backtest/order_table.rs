@@ -32,6 +32,21 @@ struct SparseRows {
     holds: Vec<f64>,
 }
 
+impl SparseRows {
+    fn rows_from(&self, decision: usize, n: usize) -> &[f64] {
+        let Self { n_rows, at, stored, holds } = self;
+        let first = at.partition_point(|index| *index < decision);
+        let next = at.get(first).copied().unwrap_or(*n_rows);
+        assert!(decision < *n_rows, "one row per decision");
+        if next > decision {
+            return &holds[..((next - decision) * n).min(holds.len())];
+        }
+        let follows = |(place, index): (usize, &usize)| *index == decision + place;
+        let n_stored = at[first..].iter().take(AHEAD).enumerate().take_while(|of| follows(*of)).count();
+        &stored[first * n..(first + n_stored) * n]
+    }
+}
+
 impl OrderTable {
     /// Returns a table of rows one after the other.
     #[must_use]
@@ -114,21 +129,12 @@ impl OrderTable {
     ///
     /// Panics if the table has no such row.
     #[must_use]
+    #[inline]
     pub fn rows_from(&self, decision: usize) -> &[f64] {
-        let n = self.n_symbols;
-        let SparseRows { n_rows, at, stored, holds } = match &self.rows {
-            Rows::All(rows) => return &rows[decision * n..],
-            Rows::Some(sparse) => sparse,
-        };
-        let first = at.partition_point(|index| *index < decision);
-        let next = at.get(first).copied().unwrap_or(*n_rows);
-        assert!(decision < *n_rows, "one row per decision");
-        if next > decision {
-            return &holds[..((next - decision) * n).min(holds.len())];
+        match &self.rows {
+            Rows::All(rows) => &rows[decision * self.n_symbols..],
+            Rows::Some(sparse) => sparse.rows_from(decision, self.n_symbols),
         }
-        let follows = |(place, index): (usize, &usize)| *index == decision + place;
-        let n_stored = at[first..].iter().take(AHEAD).enumerate().take_while(|of| follows(*of)).count();
-        &stored[first * n..(first + n_stored) * n]
     }
 
     /// Returns the first weight that is infinite, after its place among all.
