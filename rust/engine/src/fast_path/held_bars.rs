@@ -18,7 +18,7 @@ use crate::vector::lane_sums::Block;
 /// Fewest holds in a row that are worth the change to this loop and back.
 const STRETCH: usize = 8;
 
-/// Returns whether a stretch of holds begins at a place of the orders of the first account.
+/// Returns whether a stretch of holds begins at a place of the first orders.
 ///
 /// Not inlined: the loop of dense orders would pay for it.
 #[cold]
