@@ -32,6 +32,19 @@ def test_the_help_of_a_command_starts_with_its_summary(name: str) -> None:
         (["diff", "x.json", "y.json"], "argument_invalid: `record` must be a readable file; received 'x.json'"),
         (["martingale", "--bars", "40"], "argument_invalid: `--bars` must be at least 41; received 40"),
         (["run", "--data", "nope"], "unknown_dataset: a dataset must be one of ecb-fx"),
+        (
+            ["run", "--agent", "x", "--agent", "y"],
+            "argument_invalid: `--agent` must be given once; received it 2 times",
+        ),
+        (["report", "compare", "--out=a", "--out", "b"], "argument_invalid: `--out` must be given once; received it 2"),
+        (
+            ["data", "check", "--symbol=A", "--symbol=A"],
+            "argument_invalid: `--symbol` must be given once; received it 2",
+        ),
+        (
+            ["ledger", "top", "--data=a", "--data=b"],
+            "argument_invalid: `--data` must be given once; received it 2 times",
+        ),
     ],
 )
 def test_an_invalid_command_line_is_one_line_of_error(

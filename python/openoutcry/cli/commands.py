@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
@@ -80,7 +81,30 @@ def command_of(name: str) -> Any:
     else:
         family.command(name, cls=_with_members(name), epilog=getattr(module, epilog))(getattr(module, name))
     group: Any = typer.main.get_group(family)
-    return group.commands[name]
+    return single_values(group.commands[name])
+
+
+def single_values(command: Any) -> Any:
+    """Return a command that refuses a second value of an option that takes one.
+
+    Otherwise the last value would win, and the others would have no effect.
+    """
+    for member in getattr(command, "commands", {}).values():
+        single_values(member)
+    parse_args = command.parse_args
+
+    def parse_once(ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = command.make_parser(ctx).parse_args(args=list(args))
+        for option, times in Counter(given).items():
+            takes_one = option.param_type_name == "option" and not (option.is_flag or option.multiple or option.count)
+            if takes_one and times > 1:
+                name = max(option.opts, key=len)
+                raise refusal("argument_invalid", f"`{name}` must be given once; received it {times} times")
+        parsed: list[str] = parse_args(ctx, args)
+        return parsed
+
+    command.parse_args = parse_once
+    return command
 
 
 def _with_members(name: str) -> type[TyperCommand]:
@@ -101,7 +125,7 @@ def _member(module_name: str, word: str) -> Any:
     module = import_module(f"openoutcry.cli.{module_name}")
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     alone.command(word, epilog=module.EXAMPLES)(getattr(module, word))
-    return typer.main.get_command(alone)
+    return single_values(typer.main.get_command(alone))
 
 
 def _nothing() -> None:
