@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def named(frame: Any) -> Any:
         raise refusal("argument_invalid", f"{message}; hint: pass `frame.{loader}()`")
     names = getattr(frame, "column_names", None)
     if isinstance(names, list):
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
             raise refusal("duplicate_symbol", f"columns must be unique; received {twice!r} twice")
         return frame

@@ -155,7 +155,8 @@ def _bounded(close: Table, high: int, low: int, others: Sequence[int], least: fl
     if rows.sum() < _LEAST_ROWS or np.median(close[rows, high] / close[rows, low]) > _SPREAD:
         return np.empty(0, dtype=np.intp)
     ranges = (close[rows, high] - close[rows, low])[:, None]
-    places = (close[rows][:, others] - close[rows, low][:, None]) / ranges
+    # The few columns first: all columns of a wide table would be copied.
+    places = (close[:, others][rows] - close[rows, low][:, None]) / ranges
     kept = np.flatnonzero(((places >= 0.0) & (places <= 1.0)).mean(axis=0) > 0.99)
     moves = np.diff(places[:, kept], axis=0)
     jumps = np.nanmean(np.abs(moves), axis=0) > _JUMP
