@@ -5,6 +5,7 @@ Meaning and units are those of `contract/README.md`. Every error is an `OpenOutc
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
@@ -97,11 +98,13 @@ __all__ = [
     "min_track_record",
     "moments",
     "most_cash_return",
+    "nav_of_blocks",
     "net_exposure",
     "normal_cdf",
     "normal_quantile",
     "overfit",
     "paired_forecasts",
+    "parquet_columns",
     "passive_returns",
     "power",
     "probabilistic_sharpe",
@@ -1413,6 +1416,13 @@ def nav_of_blocks(
 
     Each block is a list of tables of the same shape, one per account, with the next decisions. Eight accounts run at
     once, and have the NAV of `run_tables`. A run that ends early keeps its last NAV.
+    """
+
+def parquet_columns(source: PathLike[str] | npt.NDArray[np.uint8]) -> list[list[tuple[int, int, list[int]]]]:
+    """Return the sizes of the columns of each group of rows of a Parquet file.
+
+    Each is its number of values, its uncompressed bytes, and its encodings. Bytes are those that the footer or the
+    headers of the pages state, whichever are more. Raise ValueError if they are damaged or encrypted.
     """
 
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...

@@ -9,6 +9,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
     "engine": {
         "counted_nouns": set(),
         "error": {"counted_nouns"},
+        "parquet": set(),
         "vector": set(),
         "market": {"counted_nouns", "error", "vector"},
         "account": {"error", "market", "vector"},
@@ -68,6 +69,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
         "multiple_testing": {"arguments", "arrays", "error"},
         "output_arrays": {"arrays", "error"},
         "skill": {"arrays", "error"},
+        "parquet": set(),
         "market_rows": {"arguments", "dataset", "error", "huge_pages"},
         "reward": {"arguments", "error"},
         "batch_options": {"arguments", "error", "output_arrays", "reward"},

@@ -41,6 +41,7 @@ SEVERAL_OF_MODULES = {
     "backtest/unfilled_orders.py": ["total", "n_fills + len(lost)"],
     "benchmarks/engine_speed.py": ["len(runs)"],
     "benchmarks/scenario_speed.py": ["len(report.columns)", "report.n_runs"],
+    "cli/commands.py": ["times"],
     "cli/conformance.py": ["found.n_answers"],
     "cli/leakcheck.py": ["report.n_columns"],
     "cli/progress_process.py": ["n_runs"],

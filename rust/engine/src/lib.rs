@@ -8,6 +8,7 @@ mod counted_nouns;
 mod error;
 mod fast_path;
 mod market;
+pub mod parquet;
 pub mod scenario;
 mod step;
 mod vector;

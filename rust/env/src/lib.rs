@@ -50,6 +50,7 @@ pub use openoutcry_contract::{
     StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle,
     readable_text, record, spec_digest, spec_from_json, spec_to_json,
 };
+pub use openoutcry_engine::parquet;
 #[cfg(feature = "planted")]
 pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;

@@ -28,6 +28,7 @@ mod market_rows;
 mod metrics;
 mod multiple_testing;
 mod output_arrays;
+mod parquet;
 mod pickle;
 mod readable_text;
 mod record;
@@ -80,6 +81,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<table_runs::TableRuns>()?;
     module.add_function(wrap_pyfunction!(table_runs::run_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(parquet::parquet_columns, module)?)?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<compression::Compressor>()?;
     module.add_class::<ledger::RunReader>()?;

@@ -6,13 +6,13 @@ one before. The metadata bounds each of them; only texts with shared prefixes ar
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.data.readers.parquet_footer import Chunk, footer_size, row_groups
+import numpy as np
+
+from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.untrusted.counted_nouns import counted
 
@@ -36,6 +36,20 @@ class Limit(NamedTuple):
     name: str
     size: int
     most: int
+
+
+class Chunk(NamedTuple):
+    """Sizes of a column of a group of rows.
+
+    Attributes:
+        n_values: Number of values.
+        n_bytes: Uncompressed bytes of its pages, as footer or pages state them.
+        encodings: Numbers of the encodings of its pages.
+    """
+
+    n_values: int
+    n_bytes: int
+    encodings: frozenset[int]
 
 
 class Column(NamedTuple):
@@ -129,16 +143,16 @@ def checked_columns(parts: Sequence[Any], limit: Limit) -> list[Column]:
 
 
 def _groups(part: Any) -> list[list[Chunk]]:
-    """Return the metadata in the footer of a file."""
-    with part.open("rb") if isinstance(part, Path) else nullcontext(part) as file:
-        n_bytes = file.seek(0, os.SEEK_END)
-        file.seek(max(n_bytes - 8, 0))
-        try:
-            size = footer_size(file.read(8))
-            file.seek(max(n_bytes - size, 0))
-            return row_groups(file.read(size))
-        except ValueError as error:
-            raise OSError(f"the metadata of its columns are damaged or encrypted: {error}") from error
+    """Return the sizes of the columns of each group of rows of a file."""
+    source = part
+    if not isinstance(part, Path):
+        part.seek(0)
+        source = np.frombuffer(part.read_buffer(), np.uint8)
+    try:
+        groups = native.parquet_columns(source)
+    except ValueError as error:
+        raise OSError(f"the metadata of its columns are damaged or encrypted: {error}") from error
+    return [[Chunk(n_values, n_bytes, frozenset(found)) for n_values, n_bytes, found in group] for group in groups]
 
 
 def _columns(groups: list[list[Chunk]], metadata: Any) -> list[Column]:
