@@ -55,7 +55,7 @@ def test_a_point_that_gives_other_weights_when_it_is_run_again_is_refused() -> N
     weights[1] *= 0.5
     weights[1][::7] = 0.0
     assert sweep.runs[0].metric("sharpe") == sweep.values()[0]
-    with pytest.raises(oo.OpenOutcryError, match="the same weights for the same params are required") as caught:
+    with pytest.raises(oo.OpenOutcryError, match="the same decisions for the same params are required") as caught:
         sweep.runs[1]
     assert caught.value.slug == "state_mismatch"
 
@@ -65,6 +65,10 @@ def test_a_metric_that_does_not_exist_is_refused_before_anything_runs() -> None:
     with pytest.raises(oo.OpenOutcryError, match=r'`metric` must be one of .*; received "luck"'):
         oo.run_sweep(MARKET, lambda short: called.append(short), {"short": [1]}, metric="luck")
     assert not called
+    with pytest.raises(oo.OpenOutcryError, match="`metric` must be"):
+        oo.run_sweep(MARKET, crossover, GRID, metric=5)  # type: ignore[arg-type]
+    with pytest.raises(oo.OpenOutcryError, match="`metric` must be one of"):
+        oo.run_sweep(MARKET, crossover, GRID).best("")
 
 
 # Prints the growth of peak memory in the memory of one table of weights.

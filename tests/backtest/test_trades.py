@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,9 +115,14 @@ def test_a_reversal_is_two_trades_on_one_bar() -> None:
         ((1, 1, "fill", 1.0, 10.0, 0.0), "a symbol index must be below 1; received 1"),
         ((1, 0, "gift", 1.0, 10.0, 0.0), "a movement must be a fill, dividend or split"),
         ((1, 0, "fill", math.nan, 10.0, 0.0), "finite returns"),
+        ((1.7, 0, "fill", 1.0, 10.0, 0.0), "`bar` must be an integer from 0 to .*; received 1.7"),
+        ((math.nan, 0, "fill", 1.0, 10.0, 0.0), "`bar` must be an integer"),
+        ((1, -1, "fill", 1.0, 10.0, 0.0), "`symbol` must be an integer from 0 to .*; received -1"),
+        ((1, 0, "fill", "1", 10.0, 0.0), "three numbers; received '1'"),
+        ((1, 0, "fill", 1.0, 10.0), "must have 6 values: .*; received 5"),
     ],
 )
-def test_an_invalid_movement_is_refused(movement: Movement, message: str) -> None:
+def test_an_invalid_movement_is_refused(movement: Any, message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=message):
         trades_from_movements([movement], 1)
     with pytest.raises(oo.OpenOutcryError, match="in ascending order of bars"):

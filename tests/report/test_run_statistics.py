@@ -21,7 +21,14 @@ from openoutcry.cli.commands import app
 from openoutcry.report.run_report import full_view_of
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
-from openoutcry.scoring.null_agents import LEVELS, n_agents_of, nav_quantiles, random_weights
+from openoutcry.scoring.null_agents import (
+    LEVELS,
+    fan_label,
+    n_agents_of,
+    nav_quantiles,
+    outside_share,
+    random_weights,
+)
 
 pytestmark = pytest.mark.once
 
@@ -174,6 +181,17 @@ def test_nav_quantiles_are_those_of_separate_runs_and_a_long_run_has_fewer_agent
     long = oo.Dataset.from_arrays(dates, ["A"], np.linspace(100.0, 200.0, bars)[:, None])
     assert n_agents_of(run) == 200
     assert n_agents_of(oo.run_backtest(long, "hold-cash")) == 80
+
+
+def test_the_share_of_runs_without_skill_outside_the_fan_is_that_of_draws() -> None:
+    draws = np.random.default_rng(0).normal(size=(20_000, 81))
+    for n_agents in (24, 80):
+        low, high = np.quantile(draws[:, 1 : n_agents + 1], (LEVELS[0], LEVELS[-1]), axis=1)
+        measured = ((draws[:, 0] < low) | (draws[:, 0] > high)).mean()
+        assert outside_share(n_agents) == pytest.approx(measured, abs=0.01)
+    assert outside_share(200) < 0.11
+    assert "(about 17% without skill end outside)" in fan_label(24)
+    assert "outside" not in fan_label()
 
 
 def test_nav_quantiles_are_ordered_and_empty_for_a_run_without_positions() -> None:

@@ -49,7 +49,7 @@ REDRAWN = {
         above=f"{TOGETHER}def lookback(x, n): p(x, n, {str(DATA)[1:-1]})",
     ),
     "the order of parameters": deciding(
-        "return closes[0] * 0", above=f"def q({', '.join(f'k{value}' for value in range(9))}): return k0"
+        "return closes[0] * 0", above=f"def q({', '.join(f'k{value}' for value in range(30))}): return k0"
     ),
 }
 
@@ -68,6 +68,21 @@ def test_honest_code_has_no_such_data() -> None:
             for each in (source, other)
         )
         assert [value for value in numbers if value in (0, 1, 2)] == [value for value in others if value in (0, 1, 2)]
+
+
+def test_honest_code_of_many_parameters_and_fields_is_not_redrawn() -> None:
+    """A redraw that moved `self`, or a parameter without its default, made code that does not run."""
+    names = "abcdefghijklmno"
+    defaults = ", ".join(f"{name}=0.5" for name in names[8:])
+    helper = f"def blend({', '.join(names[:8])}, {defaults}): return {' + '.join(names)}"
+    kept = f"class Kept:\n    def __init__(self, {', '.join(names)}): self.a = a"
+    fields = "class Fields:\n" + "".join(f"    {name}: int\n" for name in names[:10]) + "    z: int = 1"
+    for above in (helper, kept, fields):
+        source = deciding("return closes[0] * 0", above=above)
+        assert (
+            redrawn(source, {}, {}, np.random.default_rng(0)).source
+            == redrawn(source, {}, {}, np.random.default_rng(1)).source
+        )
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_no_split_trains_within_purge_or_embargo_of_a_test(data: st.DataObject, 
     [
         (100, {}, "both `train` and `test`"), (100, {"train": 40}, "both `train` and `test`"),
         (100, {"n_folds": 4}, "at least 30 bars; received 19"), (100, {"train": 50, "test": 29}, "at least 30 bars"),
-        (500, {"n_folds": 4, "lookback": 200}, "the 200 closes that a decision needs; received 99"),
+        (500, {"n_folds": 4, "lookback": 200}, "at least 200 closes, as a decision needs; received 99"),
         (100, {"train": 40, "test": 30, "n_folds": 2}, "2 tests of 30; received room for 1"),
         (100, {"n_folds": 1, "train": 99, "min_bars": 1}, "received 0"), (100, {"n_folds": 0}, "n_folds"),
         (100, {"n_folds": True}, "n_folds"), (100, {"train": 1.0, "test": 30}, "train"), (1, {"n_folds": 1}, "n_bars"),

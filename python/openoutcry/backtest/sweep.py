@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer
+from openoutcry.arguments import checked_integer, checked_text
 from openoutcry.backtest.decision_makers import is_weights
 from openoutcry.backtest.executors import Executor, available_cpus, open_executor, progress_bar
 from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, grid_points
@@ -43,7 +43,7 @@ def run_sweep(
     """Run a backtest for each point of a grid and return the runs in grid order.
 
     Numbers and order do not depend on the executor. Another process returns the decisions of a run; the run is then
-    recomputed in this process and its NAV must be identical to the bit.
+    recomputed in this process and its NAV must be identical to the bit. With `metric`, it returns the value alone.
 
     Args:
         dataset: The market of every run.
@@ -79,6 +79,7 @@ def run_sweep(
         _check_window(settings["window"], as_window(window).resolve(dataset, settings["lookback"]))
     n_jobs = available_cpus() if jobs is None else checked_integer("jobs", jobs, 1, 4096)
     if metric is not None:
+        checked_text("metric", metric)
         # Refuses a name that does not exist, before anything runs.
         native.TableRuns(dataset._core, settings, metric)
     kept: list[Any] = []
@@ -132,6 +133,9 @@ class _RunsAgain(Sequence[Run]):
     def __len__(self) -> int:
         return len(self._points)
 
+    def __repr__(self) -> str:
+        return f"{counted(len(self), 'run')}, computed again when read"
+
 
 class Sweep:
     """The runs of a sweep and the params of each, in the order of the grid.
@@ -164,9 +168,10 @@ class Sweep:
             OpenOutcryError: `argument_invalid`: the metric does not exist, or the sweep kept another one.
         """
         if self.metric is None:
-            return [run.metric(metric or "sharpe") for run in self.runs]
+            name = "sharpe" if metric is None else metric
+            return [run.metric(name) for run in self.runs]
         if metric not in (None, self.metric):
-            hint = f"hint: `run_sweep(..., metric={metric!r})`, or without `metric=` to keep all"
+            hint = "hint: `run_sweep` with that metric, or without `metric=` to keep all"
             raise refusal("argument_invalid", f"`metric` must be {self.metric!r}; received {metric!r}; {hint}")
         return list(self._values)
 
@@ -184,7 +189,7 @@ class Sweep:
         """
         values = [(index, value) for index, value in enumerate(self.values(metric)) if value is not None]
         if not values:
-            name = metric or self.metric or "sharpe"
+            name = self.metric or ("sharpe" if metric is None else metric)
             wanted = f"`{name}` must be defined in at least one run"
             raise refusal("argument_invalid", f"{wanted}; received {counted(len(self), 'run')} without it")
         index, _ = (max if highest else min)(values, key=lambda pair: pair[1])

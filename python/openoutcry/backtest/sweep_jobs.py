@@ -69,7 +69,7 @@ class _ProcessLock:
 
 
 class _ThreadTables(threading.local):
-    """The tables of each thread, whose memory serves all its blocks of points."""
+    """The tables of each thread; their memory serves all its blocks of points."""
 
     tables: native.TableRuns | None = None
 
@@ -206,18 +206,19 @@ class SweepJob:
         return run
 
     def run_again(self, point: Point, value: float | None) -> Run:
-        """Return the run of a point whose metric was kept.
+        """Return the run of a point, computed again after only its metric was kept.
 
         Raises:
-            OpenOutcryError: `state_mismatch`: the point has another metric now.
+            OpenOutcryError: `state_mismatch`: its metric is another one now.
         """
         results: list[Any] = []
         replace(self, metric=None, in_process=True, threads=_ThreadTables()).run([point], results)
         run: Run = results[0]
         again = run.metric(str(self.metric))
         if again != value:
-            wanted = f"the same weights for the same params are required to run a point again: {point.label}"
-            raise refusal("state_mismatch", f"{wanted}; received `{self.metric}` {again} after {value}")
+            wanted = f"the same decisions for the same params are required to run a point again: {point.label}"
+            hint = "hint: a function that returns new weights, or a new agent, in every call; or no `metric=`"
+            raise refusal("state_mismatch", f"{wanted}; received `{self.metric}` {again} after {value}; {hint}")
         return run
 
 

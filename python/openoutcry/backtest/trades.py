@@ -92,6 +92,7 @@ class Trades:
 
 
 _KINDS = ("fill", "dividend", "split")
+_MOVEMENT_FIELDS = 6
 _Columns = tuple[Places, Places, Places, Floats, Floats, Floats]
 """Bar, symbol, place in `_KINDS`, and the three numbers of movements."""
 
@@ -102,11 +103,21 @@ def trades_from_movements(movements: Sequence[Movement], n_symbols: int) -> Trad
     Raises:
         OpenOutcryError: `argument_invalid`: a number is not finite, or the movements are out of order.
     """
-    if unknown := [each[2] for each in movements if each[2] not in _KINDS]:
-        wanted = "a movement must be a fill, dividend or split"
-        raise refusal("argument_invalid", f"{wanted}; received {unknown[0]!r}")
-    found = [(bar, symbol, _KINDS.index(kind), *numbers) for bar, symbol, kind, *numbers in movements]
+    found = [_checked(movement) for movement in movements]
     return _trades(_closed(_columns(found), checked_integer("n_symbols", n_symbols, 0, 2**31 - 1)))
+
+
+def _checked(movement: Movement) -> tuple[Any, ...]:
+    if len(movement) != _MOVEMENT_FIELDS:
+        wanted = f"a movement must have {_MOVEMENT_FIELDS} values: bar, symbol, kind and three numbers"
+        raise refusal("argument_invalid", f"{wanted}; received {len(movement)}")
+    bar, symbol, kind, *numbers = movement
+    if kind not in _KINDS:
+        raise refusal("argument_invalid", f"a movement must be a fill, dividend or split; received {kind!r}")
+    if wrong := [number for number in numbers if not isinstance(number, (int, float, np.number))]:
+        raise refusal("argument_invalid", f"a movement must have three numbers; received {wrong[0]!r}")
+    places = (checked_integer(name, place, 0, 2**62) for name, place in (("bar", bar), ("symbol", symbol)))
+    return (*places, _KINDS.index(kind), *numbers)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> _Columns:

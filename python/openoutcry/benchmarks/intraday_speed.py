@@ -23,7 +23,7 @@ from openoutcry.benchmarks.intraday_peers import FEE, SLIPPAGE, Table, Work
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel
 
-# Bars of a long run, of a run beside vectorbt and of a point of a sweep, and bars between orders of sparse weights.
+# Bars of a long run, and of one compared with vectorbt or in a sweep; bars between orders of sparse weights.
 LONG, SHORT, SPARSE = 1_000_000, 200_000, 720
 POINTS, PEER_BARS = 1000, 20_000
 # Bars of the run whose memory is measured, in a process of its own.

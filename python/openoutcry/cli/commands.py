@@ -94,12 +94,15 @@ def single_values(command: Any) -> Any:
     parse_args = command.parse_args
 
     def parse_once(ctx: Any, args: list[str]) -> list[str]:
-        _, _, given = command.make_parser(ctx).parse_args(args=list(args))
+        given = [] if ctx.resilient_parsing else command.make_parser(ctx).parse_args(args=list(args))[2]
         for option, times in Counter(given).items():
             takes_one = option.param_type_name == "option" and not (option.is_flag or option.multiple or option.count)
             if takes_one and times > 1:
                 name = max(option.opts, key=len)
-                raise refusal("argument_invalid", f"`{name}` must be given once; received it {times} times")
+                raise refusal(
+                    "argument_invalid",
+                    f"`{name}` must be given once; received it {times} times; hint: leave out all but one",
+                )
         parsed: list[str] = parse_args(ctx, args)
         return parsed
 

@@ -41,7 +41,7 @@ EXAMPLES = """
 
 `openoutcry report compare one.json two.json --tables tables --format parquet`, with every table as a file
 
-`openoutcry report compare one.json two.json --benchmark SPY.csv`, beside a benchmark
+`openoutcry report compare one.json two.json --benchmark SPY.csv`, with a benchmark
 
 A record is replayed first. A ledger run is named by the first letters of its ID (`openoutcry ledger list`), and a
 candidate is compared by its returns out of sample. Only common dates are compared.

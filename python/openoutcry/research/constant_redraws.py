@@ -27,6 +27,8 @@ LEAST_LISTED = 8
 """Constants of a list from which their order is redrawn."""
 LEAST_SPELLED = 24
 """Numbers in constant expressions, in subscripts and in slices, from which their order is redrawn."""
+LEAST_ORDERED = 24
+"""Parameters, keywords and fields of a class from which their order is redrawn; the order of fewer counts as bits."""
 LEAST_USUAL = 60
 """Usual numbers, and bools, from which their order is redrawn; typical strategies have at most 17."""
 LEAST_PASSED = 60
@@ -251,16 +253,20 @@ def _chosen(tree: ast.Module) -> list[list[ast.AST]]:
 
 
 def _ordered(tree: ast.Module) -> list[list[ast.AST]]:
-    """Return long lists of parameters, of keywords and of fields of a class."""
+    """Return long lists of parameters, of keywords and of fields of a class.
+
+    `self` and what has a default stay in their places: the code would not run.
+    """
     found: list[list[ast.AST]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.arguments):
-            found.append([*node.args])
+            required = node.args[: len(node.args) - len(node.defaults)]
+            found.append([each for each in required if each.arg not in ("self", "cls")])
         elif isinstance(node, ast.Call):
             found.append([*node.keywords])
         elif isinstance(node, ast.ClassDef):
-            found.append([each for each in node.body if isinstance(each, ast.AnnAssign)])
-    return [group for group in found if len(group) >= LEAST_LISTED]
+            found.append([each for each in node.body if isinstance(each, ast.AnnAssign) and each.value is None])
+    return [group for group in found if len(group) >= LEAST_ORDERED]
 
 
 def _subscripts(tree: ast.Module, in_groups: set[int]) -> list[list[ast.AST]]:

@@ -134,7 +134,7 @@ class LedgerTrialStore:
             return recorded_count
         n_trials = self._ledger.count(self._market, but_session=self._ledger.session).n
         if recorded_count is not None and n_trials > recorded_count:
-            wanted = f"session {self._ledger.session[:8]} must count all {counted(n_trials, 'trial')} of other sessions"
+            wanted = f"session {self._ledger.session[:8]} must count {counted(n_trials, 'trial')} of other sessions"
             raise refusal("state_mismatch", f"{wanted}; received a journal that stopped at {recorded_count}")
         return n_trials if recorded_count is None else recorded_count
 

@@ -127,7 +127,7 @@ def folds(
     if test < least_test:
         raise refusal("argument_invalid", f"a test must have at least {least_test} bars; received {test} of {n_bars}")
     if train < least_train:
-        wanted = f"a training part must have at least the {counted(least_train, 'close')} that a decision needs"
+        wanted = f"a training part must have at least {counted(least_train, 'close')}, as a decision needs"
         raise refusal("argument_invalid", f"{wanted}; received {train:,} of {counted(n_bars, 'bar')}")
     n_fit = max(0, (n_bars - gap - train) // test)
     count = n_fit if n_folds is None else n_folds

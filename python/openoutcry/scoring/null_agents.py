@@ -16,13 +16,14 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 
 __all__ = ["LEVELS", "MOST_WHOLE", "N_AGENTS", "fan_label", "n_agents_of", "nav_quantiles", "nav_quantiles_at"]
-__all__ += ["random_weights"]
+__all__ += ["outside_share", "random_weights"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 N_AGENTS = 200
-"""Random agents of a run of at most 100,000 bars; longer ones have fewer, and at least 8."""
+"""Random agents of a run of at most 100,000 bars; longer ones have fewer, and at least 24."""
+_LEAST = 24
 MOST_WHOLE = 100_000
 """Bars up to which the quantiles are those of every bar."""
 # The engine runs eight accounts at once.
@@ -40,7 +41,7 @@ def n_agents_of(run: Run) -> int:
     n_bars = len(run.nav)
     if n_bars <= MOST_WHOLE:
         return N_AGENTS
-    return max(N_AGENTS * MOST_WHOLE // n_bars // _TOGETHER, 1) * _TOGETHER
+    return max(N_AGENTS * MOST_WHOLE // n_bars // _TOGETHER * _TOGETHER, _LEAST)
 
 
 def nav_quantiles(run: Run, n_agents: int | None = None, seed: int = 0) -> Mapping[float, Floats]:
@@ -101,7 +102,17 @@ def nav_quantiles_at(run: Run, bars: Places, n_agents: int | None = None, seed: 
 
 def fan_label(n_agents: int = N_AGENTS) -> str:
     """Return the label of the random agents."""
-    return f"{n_agents} random agents with the run's gross exposure and turnover"
+    label = f"{n_agents} random agents with the run's gross exposure and turnover"
+    return label if n_agents >= N_AGENTS else f"{label} (about {outside_share(n_agents):.0%} without skill end outside)"
+
+
+def outside_share(n_agents: int) -> float:
+    """Return about the share of unskilled runs that end outside the outer quantiles.
+
+    It is 10 % for many agents. The quantiles of few are nearer to each other than those of all agents.
+    """
+    # The quantile is between order statistics; each of the n + 1 gaps between agents is as likely for the run.
+    return 2.0 * (LEVELS[0] * (n_agents - 1) + 1.0) / (n_agents + 1)
 
 
 def random_weights(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> Iterator[Floats]:

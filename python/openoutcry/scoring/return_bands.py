@@ -89,7 +89,7 @@ def bands_of(returns: Floats, periods_per_year: float | None, seed: int = 0, n_p
 
     Every path has the length of the series, from blocks with random starts and geometric lengths, which wrap around
     (the stationary bootstrap of Politis and Romano 1994; mean length by Politis and White 2004, corrected 2009). The
-    blocks of more than 25,000 returns consist of whole cells, of which the series has 25,000.
+    blocks of more than 25,000 returns consist of whole cells; the series has 25,000 of them.
 
     Args:
         returns: Simple returns per bar, shape `(n_returns,)`, float64.

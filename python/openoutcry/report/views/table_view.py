@@ -41,7 +41,7 @@ class Table:
         rows: Values in the order of `columns`.
         units: Unit of each row, for columns of the unit `row`; empty if there is none.
         reasons: Index of a row and name of a column to why the value is undefined.
-        n_rows: Rows of the whole table, of which `rows` are the first; None if `rows` is all.
+        n_rows: Rows of the whole table if `rows` are only its first; None if `rows` is all.
     """
 
     name: str
