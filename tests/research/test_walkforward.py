@@ -140,7 +140,7 @@ def test_no_split_trains_within_purge_or_embargo_of_a_test(data: st.DataObject, 
         (100, {"n_folds": 1, "train": 99, "min_bars": 1}, "received 0"), (100, {"n_folds": 0}, "n_folds"),
         (100, {"n_folds": True}, "n_folds"), (100, {"train": 1.0, "test": 30}, "train"), (1, {"n_folds": 1}, "n_bars"),
         (100, {"n_folds": 1, "mode": "expanding"}, "anchored or rolling"), (100, {"n_folds": 1, "gap": -1}, "gap"),
-        (100, {"n_folds": 1, "test": 100}, "at least the 1 close "), (100, {"n_folds": 1, "gap": 200}, "at least 30"),
+        (100, {"n_folds": 1, "test": 100}, "at least 1 close, as"), (100, {"n_folds": 1, "gap": 200}, "at least 30"),
     ],
 )  # fmt: skip
 def test_impossible_folds_are_refused(n_bars: int, arguments: dict[str, Any], message: str) -> None:
