@@ -115,7 +115,7 @@ def test_a_damage_that_ends_the_process_is_refused_in_files_and_in_archives(path
         (b"\x45\x02\x00", "a field has kind 5, not 9"),
         (b"\x49\x0c\x05\x08\x00\x00", "field 4 is there twice"),
         (b"\x1c" * 100, "too deep"),
-        (b"\x19\xfc\x80\x80\x04" + bytes(1 << 16), "too many"),
+        (b"\x19\xfc\x80\x80\x04" + bytes(1 << 16), "ends too early"),
         (b"\x1b\x01\x88", "kind 11"),
         (b"\x19\x19\x05\x00", "kind 9"),
         (b"\x49\x1c\x19\x1c\x8c\x00\x00\x00\x00", "encrypted"),

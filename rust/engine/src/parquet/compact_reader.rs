@@ -23,16 +23,15 @@ impl Kind {
 pub(super) struct CompactReader<'a> {
     content: &'a [u8],
     at: usize,
-    /// Structs that may follow, and values that may be skipped.
+    /// Structs whose fields may still be read.
     ///
-    /// They bound the time. A footer of a writer has more bytes for each.
+    /// They bound the time; that of skipped values grows with their bytes. A footer of a writer has more bytes for each.
     n_structs: usize,
-    n_skipped: usize,
 }
 
 impl<'a> CompactReader<'a> {
     pub(super) fn new(content: &'a [u8], n_structs: usize) -> Self {
-        Self { content, at: 0, n_structs, n_skipped: 1024 + content.len() / 4 }
+        Self { content, at: 0, n_structs }
     }
 
     /// Returns the number of bytes read.
@@ -91,8 +90,9 @@ impl<'a> CompactReader<'a> {
     }
 
     fn skip(&mut self, kind: u8, depth: usize) -> Result<(), Fault> {
-        let left = self.n_skipped.checked_sub(1).filter(|_| depth <= MOST_DEPTH);
-        self.n_skipped = left.ok_or("it has too many or too deep values")?;
+        if depth > MOST_DEPTH {
+            return Err("it has values that are too deep".into());
+        }
         match kind {
             // A truth is in the head of its field.
             1 | 2 => Ok(()),
