@@ -183,7 +183,7 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
     "orders without answers": (
         "failed",
         lambda report: report.update(n_orders=1),
-        "orders must belong to an answer; received 1 orders without answers",
+        "orders must belong to an answer; received 1 order without answers",
     ),
     "advice for a failed agent": (
         "failed",
