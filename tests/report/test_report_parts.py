@@ -340,8 +340,8 @@ def test_an_inconsistent_run_view_is_refused(given: dict[str, Any], message: str
             lambda: Bin(0.0, 0.5, None, None, 3),
             "`stated` and `came_true` are required if and only if the bin has orders",
         ),
-        (lambda: Calibration(BINS, 0.1, 41, 50), "the bins must contain the 41 orders of `n_stated`; received 40"),
-        (lambda: Calibration(BINS, 0.1, 40, 39), "`n_stated` must be at most the 39 orders; received 40"),
+        (lambda: Calibration(BINS, 0.1, 41, 50), "the bins must contain all orders of `n_stated`, 41; received 40"),
+        (lambda: Calibration(BINS, 0.1, 40, 39), "`n_stated` must be at most `n_orders`, 39; received 40"),
     ],
 )
 def test_an_inconsistent_calibration_is_refused(make: Any, message: str) -> None:

@@ -341,7 +341,7 @@ def test_every_none_has_a_reason() -> None:
         (lambda: board_of({"a": []}), "argument_invalid", "windows"),
         (lambda: board_of({"a": np.full(1_008, -1.5)}), "submission_invalid", "below -1"),
         (lambda: board_of({}), "argument_invalid", "received none"),
-        (lambda: board_of({"a": noise(1)}, windows=[500, 500]), "argument_invalid", "a sum of 1008 days"),
+        (lambda: board_of({"a": noise(1)}, windows=[500, 500]), "argument_invalid", "a sum of 1,008 days"),
         (lambda: board_of({"a": noise(1)}, benchmark=HELD[1:]), "shape_mismatch", "per day, 1008; received 1007"),
         (lambda: board_of({"a": noise(1)}, config={"gates": {"min_sharpe": 1}}), "argument_invalid", "min_sharpe"),
         (lambda: board_of({"a": noise(1)}, config={"gates": {"level": float("nan")}}), "argument_invalid", "config"),
