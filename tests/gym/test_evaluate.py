@@ -243,7 +243,11 @@ def test_the_environment_of_a_model_has_the_settings() -> None:
     [
         ({}, MARKET, r"Box \(19,\); received cash Box .*; hint: pass the `env` of the training, or its `observation`"),
         ({**FLAT, "lookback": 9}, MARKET, r"Box \(19,\); received Box \(31,\); hint: pass the `env` of the training"),
-        (FLAT, oo.Dataset.synthetic(2, 60, seed=1), r"Box \(3,\) from -1 to 1; received Box \(2,\) .* the number of symbols is 2"),
+        (
+            FLAT,
+            oo.Dataset.synthetic(2, 60, seed=1),
+            r"Box \(3,\) from -1 to 1; received Box \(2,\) .* number of symbols is 2",
+        ),
         ({**FLAT, "allow_short": False}, MARKET, r"Box \(3,\) from -1 to 1; received Box \(3,\) from 0 to 1"),
     ],
 )
