@@ -85,7 +85,7 @@ class SweepJob:
         dataset: The market.
         make: As `weights_or_agents` of `run_sweep`; None for a list.
         settings: Settings of arrays of weights.
-        window: Window of the sweep, whose default start is another bar for agents.
+        window: Window of the sweep; its default start is another bar for agents.
         in_process: Whether the runs are in this process.
         metric: The metric that is kept of each run; None keeps the runs.
         lock: Held while `make` is called.

@@ -26,7 +26,7 @@ from openoutcry.openoutcry_py import CostModel
 # Bars of a long run, and of one compared with vectorbt or in a sweep; bars between orders of sparse weights.
 LONG, SHORT, SPARSE = 1_000_000, 200_000, 720
 POINTS, PEER_BARS = 1000, 20_000
-# Bars of the run whose memory is measured, in a process of its own.
+# Bars of the run for memory, in a process of its own.
 LONGEST = 10_000_000
 ROUNDS = 3
 

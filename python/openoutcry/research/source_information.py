@@ -242,9 +242,9 @@ def _excess_keywords(tree: ast.Module) -> int:
 
 
 def _excess_parameters(tree: ast.Module) -> int:
-    """Return the parameters of functions and fields of classes whose order is data.
+    """Return how many parameters and fields are beyond the first few of their list.
 
-    The message of a call without arguments, or `dataclasses.fields`, tells it.
+    Their order is data: the message of a call without arguments, or `dataclasses.fields`, states it.
     """
     n_parameters = [len(list(ast.iter_child_nodes(node))) for node in ast.walk(tree) if isinstance(node, ast.arguments)]
     classes = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]

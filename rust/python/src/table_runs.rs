@@ -21,7 +21,7 @@ pub struct TableRuns {
     memory: Memory,
 }
 
-/// Memory of runs of which only a metric was kept, to be used again.
+/// Memory of runs to be used again, after only their metric was kept.
 ///
 /// Fresh memory costs more than a run: the system hands it out page by page.
 #[derive(Default)]

@@ -23,7 +23,7 @@ impl Kind {
 pub(super) struct CompactReader<'a> {
     content: &'a [u8],
     at: usize,
-    /// Structs whose fields may still be read.
+    /// Number of structs that may still be read.
     ///
     /// They bound the time; that of skipped values grows with their bytes. A footer of a writer has more bytes for each.
     n_structs: usize,

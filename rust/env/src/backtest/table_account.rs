@@ -283,7 +283,7 @@ pub(crate) fn fault_of(of: &Backtest<'_>, orders: &OrderTable) -> Option<StepErr
     not_finite(of.window.start, n_symbols, orders)
 }
 
-/// Returns the first infinity of decisions, of which the first is at `bar`.
+/// Returns the first infinity of decisions; their first is at `bar`.
 fn not_finite(bar: usize, n_symbols: usize, orders: &OrderTable) -> Option<StepError> {
     let (place, weight) = orders.infinite()?;
     let (bar, symbol) = (bar + place / n_symbols, place % n_symbols);

@@ -74,10 +74,10 @@ proptest! {
         let sparse = of.run_table(OrderTable::copy(&rows, case.n_symbols)).unwrap();
         prop_assert!(same(&run, &sparse));
         let tables = vec![OrderTable::copy(&rows, case.n_symbols); 9];
-        for beside in of.run_tables(tables) {
-            let beside = beside.unwrap();
-            prop_assert!(same(&run, &beside));
-            prop_assert_eq!(beside.totals(&data).unwrap(), run.totals(&data).unwrap());
+        for one_of_nine in of.run_tables(tables) {
+            let one_of_nine = one_of_nine.unwrap();
+            prop_assert!(same(&run, &one_of_nine));
+            prop_assert_eq!(one_of_nine.totals(&data).unwrap(), run.totals(&data).unwrap());
         }
         prop_assert_eq!(sparse.totals(&data).unwrap(), run.totals(&data).unwrap());
 
