@@ -190,7 +190,7 @@ def test_the_share_of_runs_without_skill_outside_the_fan_is_that_of_draws() -> N
         measured = ((draws[:, 0] < low) | (draws[:, 0] > high)).mean()
         assert outside_share(n_agents) == pytest.approx(measured, abs=0.01)
     assert outside_share(200) < 0.11
-    assert "(about 17% without skill end outside)" in fan_label(24)
+    assert "(about 17% of runs without skill end outside)" in fan_label(24)
     assert "outside" not in fan_label()
 
 

@@ -103,7 +103,9 @@ def nav_quantiles_at(run: Run, bars: Places, n_agents: int | None = None, seed: 
 def fan_label(n_agents: int = N_AGENTS) -> str:
     """Return the label of the random agents."""
     label = f"{n_agents} random agents with the run's gross exposure and turnover"
-    return label if n_agents >= N_AGENTS else f"{label} (about {outside_share(n_agents):.0%} without skill end outside)"
+    if n_agents >= N_AGENTS:
+        return label
+    return f"{label} (about {outside_share(n_agents):.0%} of runs without skill end outside)"
 
 
 def outside_share(n_agents: int) -> float:
