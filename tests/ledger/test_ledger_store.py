@@ -20,6 +20,16 @@ FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
 FX = oo.data.load("ecb-fx", ["USD", "JPY"]).between(0, 900)
 
 
+def test_queries_take_a_dataset_as_its_market(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path)
+    ledger.add([ledger_run(1, market=Market.of(FX))])
+    for query in (ledger.count, ledger.prior_results, lambda market: ledger.top(5, market)):
+        assert query(FX) == query(Market.of(FX))
+    assert len(ledger.top(5, FX)) == 1
+    with pytest.raises(oo.OpenOutcryError, match="`market` must be a Dataset or a Market; received str"):
+        ledger.top(5, "ecb-fx")  # type: ignore[arg-type]
+
+
 def test_a_run_is_returned_as_it_was_written(tmp_path: Path) -> None:
     run = ledger_run(
         1,

@@ -157,7 +157,7 @@ def test_a_journal_of_earlier_gates_is_continued_and_verified_with_their_measure
     empty = Workspace(tmp_path / "empty", ledger)
     research(lambda: market, FixedProposer([]), config, empty)
     start = session_of(empty.journal).start
-    assert start["gates_version"] == GATES_VERSION == 6
+    assert start["gates_version"] == GATES_VERSION == 7
     earlier = Workspace(tmp_path / "earlier", ledger)
     earlier.journal.parent.mkdir(parents=True)
     with ChainedLog(earlier.journal, session="1" * 8) as log:

@@ -171,7 +171,7 @@ def test_invalid_json_and_duplicate_fields_are_refused(tmp_path: Path) -> None:
     for text in ("", "[]", "nan", '{"name": "a", "name": "b"}'):
         with pytest.raises(oo.OpenOutcryError, match="a suite must be"):
             Suite.from_json(text)
-    with pytest.raises(oo.OpenOutcryError, match=r"a suite must be `default` or a JSON file; received '.*none.json'"):
+    with pytest.raises(oo.OpenOutcryError, match=r"one of `default`, `default-2026.2`, .*; received '.*none.json'"):
         Suite.load(tmp_path / "none.json")
 
 
@@ -328,6 +328,8 @@ def test_a_season_on_the_command_line(tmp_path: Path) -> None:
     source.write_text(json.dumps(SMALL), encoding="utf-8")
     shown = call("suite", "show", source)
     assert "not sealed yet" in shown
+    assert "capital 1,000,000" in shown
+    assert "allow_short on" in " ".join(shown.split())
     assert "\\n" not in shown, "a window a row"
     printed = call("suite", "seal", source, sealed, "--keys", keys)
     suite = Suite.load(sealed)

@@ -113,8 +113,14 @@ def show(
     runs += f" = {counted(n_windows * len(suite.seeds), 'run')} per agent"
     console.print(f"{runs}; {counted(suite.n_luck, 'null agent')} for comparison", highlight=False)
     for name, rules in (("costs", suite.costs), ("limits", suite.limits)):
-        settings = ", ".join(f"{field} {value}" for field, value in rules.to_dict().items() if value is not None)
+        settings = ", ".join(
+            f"{field} {_setting(value)}" for field, value in rules.to_dict().items() if value is not None
+        )
         console.print(f"{name}: {settings}", style="dim", highlight=False)
+
+
+def _setting(value: float | bool) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else f"{value:,.15g}"
 
 
 def _kind(market: Any) -> str:

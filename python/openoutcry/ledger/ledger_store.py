@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.arguments import checked_integer
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import holdout_exposure, prior_knowledge, queries, table_export
 from openoutcry.ledger.holdout_exposure import Opening, ResearchedTrial
@@ -216,12 +217,12 @@ class Ledger:
         query = "SELECT HEX(trial) FROM trials JOIN sessions ON sessions.id = session WHERE name = ?"
         return self._index.query(lambda base: {key.lower() for (key,) in base.execute(query, (session,))})
 
-    def count(self, market: Market, *, but_session: str | None = None) -> Trials:
+    def count(self, market: Market | Dataset, *, but_session: str | None = None) -> Trials:
         """Count the trials of the family of a market.
 
         `but_session` excludes a session; trials that other sessions share with it still count.
         """
-        return self._index.query(lambda base: queries.trials_of(base, market, but_session))
+        return self._index.query(lambda base: queries.trials_of(base, Market.of(market), but_session))
 
     def compare(self, ids: Sequence[str]) -> tuple[list[RunMetricsSummary], list[str]]:
         """Return the summaries of runs in the requested order, and the missing IDs.
@@ -232,7 +233,7 @@ class Ledger:
         return self._index.query(lambda base: queries.compared(base, ids))
 
     def top(
-        self, n: int = 5, market: Market | None = None, *, worst: bool = False, setting: str | None = None
+        self, n: int = 5, market: Market | Dataset | None = None, *, worst: bool = False, setting: str | None = None
     ) -> list[StrategySummary]:
         """Return the strategies of `ranking`, without its counts of all strategies."""
         checked_integer("n", n, 1, MAX_ROWS)
@@ -241,7 +242,7 @@ class Ledger:
         )
 
     def ranking(
-        self, n: int = 5, market: Market | None = None, *, worst: bool = False, setting: str | None = None
+        self, n: int = 5, market: Market | Dataset | None = None, *, worst: bool = False, setting: str | None = None
     ) -> Ranking:
         """Return the strategies with the highest or lowest mean Sharpe ratio.
 
@@ -259,14 +260,14 @@ class Ledger:
             market, lambda base, at: ranking_of(base, at, n, worst=worst, setting=setting), Ranking()
         )
 
-    def unranked(self, n: int = 5, market: Market | None = None) -> list[StrategySummary]:
+    def unranked(self, n: int = 5, market: Market | Dataset | None = None) -> list[StrategySummary]:
         """Return strategies without a Sharpe ratio."""
         checked_integer("n", n, 1, MAX_ROWS)
         return self._of_family(market, lambda base, at: queries.unranked(base, at.at_setting(base, None), n=n), [])
 
     def prior_results(
         self,
-        market: Market | None = None,
+        market: Market | Dataset | None = None,
         *,
         budget: int = prior_knowledge.BUDGET,
         through: str | None = None,
@@ -297,12 +298,13 @@ class Ledger:
 
     def _of_family(
         self,
-        market: Market | None,
+        market: Market | Dataset | None,
         query: Callable[[sqlite3.Connection, Scope], Result],
         default: Result,
         through: str | None = None,
     ) -> Result:
-        return self._index.query(lambda base: in_scope(base, market, through, query, default))
+        known = None if market is None else Market.of(market)
+        return self._index.query(lambda base: in_scope(base, known, through, query, default))
 
     def list(self, which: RunFilter = RunFilter()) -> list[RunListItem]:  # noqa: B008 immutable
         """Return runs, newest first."""

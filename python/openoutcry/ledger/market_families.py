@@ -69,8 +69,14 @@ class Market:
     averages: tuple[Line, ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Market:
-        """Return the identity of a dataset."""
+    def of(cls, dataset: Dataset | Market) -> Market:
+        """Return the identity of a dataset; an identity unchanged."""
+        if isinstance(dataset, Market):
+            return dataset
+        if not isinstance(dataset, Dataset):
+            raise refusal(
+                "argument_invalid", f"`market` must be a Dataset or a Market; received {type(dataset).__name__}"
+            )
         return _known(dataset, dataset.name)
 
     @classmethod

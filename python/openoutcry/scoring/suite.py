@@ -120,7 +120,7 @@ class Suite:
         try:
             content = read_text(source, DOCUMENT_BYTES, "a suite")
         except (OSError, UnicodeDecodeError) as error:
-            wanted = f"a suite must be `{DEFAULT}` or a JSON file"
+            wanted = "a suite must be a JSON file or one of " + ", ".join(f"`{name}`" for name in BUNDLED)
             raise refusal("argument_invalid", f"{wanted}; received '{source}': {_why(error)}") from error
         return cls.from_json(content)
 
