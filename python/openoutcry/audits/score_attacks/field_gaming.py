@@ -135,7 +135,7 @@ def _longer_lookback(random: np.random.Generator) -> Outcome:
 PLANS = (
     Plan("sleepers", "adds agents that hold cash, to be the best of many", "share of the board below it", _sleepers),
     Plan("near-copies", "enters nine nearly equal agents, so that one is the first",
-         "Sharpe ratio of the best above the worst", _near_copies),
+         "Sharpe ratio of the best above the worst", _near_copies, is_luck=True),
     Plan("falling-symbols", "holds the symbols that do not fall, so that buy-and-hold is beaten",
          "p of a t-test over buy-and-hold", _falling_symbols, is_luck=True),
     Plan("tail-under-the-cap", "sells insurance with a loss just below the drawdown limit", "share of days won",
