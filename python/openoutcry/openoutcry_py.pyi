@@ -1658,6 +1658,29 @@ def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None
 def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> dict[str, Any]:
     """Return the annual Sharpe ratio of every window with its error, and the worst."""
 
+def rolling_beta(
+    excess: _Vector, benchmark: _Vector, means: tuple[float, float], n_window: int, least: float
+) -> _Vector:
+    """Return the beta of every window to its benchmark, NaN before the first.
+
+    `means` are those of the series; it is also NaN where the benchmark has a variance of at most `least`.
+    """
+
+def rolling_volatility(returns: _Vector, mean: float, n_window: int, periods_per_year: float) -> _Vector:
+    """Return the annual volatility of every window, NaN before the first.
+
+    `mean` is that of all returns.
+    """
+
+def rolling_sortino(excess: _Vector, n_window: int, periods_per_year: float) -> _Vector:
+    """Return the annual Sortino ratio of every window, NaN where undefined."""
+
+def long_run_products(residuals: _Vector, columns: Sequence[_Vector], lags: int) -> list[float]:
+    """Return the long-run sum of products of the scores of a regression.
+
+    Row after row of a square with a row for the intercept and each column, with Bartlett weights over `lags`.
+    """
+
 def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
     """Return the regression of a return series on a benchmark."""
 

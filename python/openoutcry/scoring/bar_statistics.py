@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.scoring.drawdown_periods import Drawdowns, calendar_days
+from openoutcry.scoring.flag_runs import flag_runs
 from openoutcry.scoring.period_returns import period_returns
 from openoutcry.scoring.statistic_values import Statistics, collected
 
@@ -33,7 +34,8 @@ def bar_statistics(
         `gain_to_pain` the sum of monthly returns over that of the losing months (Schwager 2012), `recovery_factor` the
         total return over the maximum drawdown.
     """
-    gains, losses = float(returns[returns > 0.0].sum()), float(-returns[returns < 0.0].sum())
+    rises, falls = returns > 0.0, returns < 0.0
+    gains, losses = float(returns[rises].sum()), float(-returns[falls].sum())
     months = np.array(list(period_returns(dates, nav, "month").values()))
     pain = float(-months[months < 0.0].sum())
     n_drawdowns = len(fallen.depth)
@@ -42,9 +44,9 @@ def bar_statistics(
     found: dict[str, float | str] = {
         "best_bar": float(returns.max()),
         "worst_bar": float(returns.min()),
-        "positive_bars": float((returns > 0.0).mean()),
-        "longest_gain": float(_longest(returns > 0.0)),
-        "longest_loss": float(_longest(returns < 0.0)),
+        "positive_bars": float(rises.mean()),
+        "longest_gain": float(_longest(rises)),
+        "longest_loss": float(_longest(falls)),
         "omega": gains / losses if losses > 0.0 else "no return is negative",
         "gain_to_pain": float(months.sum()) / pain if pain > 0.0 else "no month lost",
         "mean_gain_month": float(months[months > 0.0].mean()) if (months > 0.0).any() else "no month gained",
@@ -62,5 +64,5 @@ def bar_statistics(
 
 
 def _longest(flags: npt.NDArray[np.bool_]) -> int:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    return int((edges[1::2] - edges[::2]).max()) if len(edges) else 0
+    first, after = flag_runs(flags)
+    return int((after - first).max(initial=0))

@@ -48,10 +48,12 @@ def ratio_statistics(
         omega = float(gains.sum() / -losses.sum())
         found |= {"kelly": wins - (1.0 - wins) / payoff, "payoff_bars": payoff, "cpc_index": omega * wins * payoff}
         found["common_sense"] = summary.undefined["tail_ratio"] if tail is None else omega * tail
+    # Zeros are rare; without any the gains are these.
+    at_least_zero = gains if len(gains) + len(losses) == len(returns) else returns[returns >= 0.0]
     high, low = np.quantile(returns, [0.99, 0.01]).tolist()
     found |= {
         "ulcer_performance": _ulcer_performance(fallen.ulcer_index, summary, periods_per_year, risk_free),
-        "outlier_gain": high / float(returns[returns >= 0.0].mean()) if len(gains) else _NO_GAIN,
+        "outlier_gain": high / float(at_least_zero.mean()) if len(gains) else _NO_GAIN,
         "outlier_loss": low / float(losses.mean()) if len(losses) else _NO_LOSS,
     }
     return collected(found)

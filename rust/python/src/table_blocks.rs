@@ -28,7 +28,7 @@ pub(crate) fn nav_of_blocks<'py>(
         let tables: Vec<PyReadonlyArray2<'_, f64>> = block?.extract()?;
         let n_rows = tables.first().map_or(0, |table| table.as_array().nrows());
         // Copied while the GIL is held: Python code may write to the arrays after we detach.
-        let orders: Vec<Vec<f64>> = tables.iter().map(|table| table.as_array().iter().copied().collect()).collect();
+        let orders: Vec<Vec<f64>> = tables.iter().map(|table| arrays::values(table).into_owned()).collect();
         found.resize_with(tables.len(), Vec::new);
         let runs = runs.get_or_insert_with(|| backtest.table_blocks(tables.len()));
         py.detach(|| runs.advance(orders)).map_err(to_py)?;

@@ -20,6 +20,7 @@ pub use bootstrap::{
 pub use error::{Statistic, Undefined};
 pub use metrics::drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
 pub use metrics::exposure::{gross_exposure, net_exposure};
+pub use metrics::lagged_products::long_run_products;
 pub use metrics::moments::Moments;
 pub use metrics::moments::{is_riskless, kurtosis, mean, skew, standard_deviation};
 pub use metrics::rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};

@@ -41,11 +41,11 @@ def decimate(values: Floats, budget: int) -> Indices:
     if n <= budget:
         return np.arange(n)
     size = bucket_size(n, budget)
-    n_buckets = -(-n // size)
-    padded = np.concatenate([values, np.full(n_buckets * size - n, values[-1])]).reshape(n_buckets, size)
-    offsets = np.arange(n_buckets) * size
-    picks = [offsets + padded.argmin(axis=1), offsets + padded.argmax(axis=1), np.array([0, n - 1])]
-    return np.unique(np.minimum(np.concatenate(picks), n - 1))
+    whole, rest = values[: n // size * size].reshape(-1, size), values[n // size * size :]
+    offsets = np.arange(len(whole)) * size
+    picks = [offsets + whole.argmin(axis=1), offsets + whole.argmax(axis=1), np.array([0, n - 1])]
+    picks += [n - len(rest) + np.array([rest.argmin(), rest.argmax()])] if len(rest) else []
+    return np.unique(np.concatenate(picks))
 
 
 def bucket_means(values: Floats, budget: int) -> tuple[Floats, Indices]:

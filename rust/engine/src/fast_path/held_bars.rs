@@ -1,4 +1,4 @@
-//! Bars over which one account of few symbols only holds.
+//! Bars over which one or eight accounts of few symbols only hold.
 //!
 //! Shares stay, so a bar costs one valuation; cash moves only where interest or a borrow fee accrues. The numbers are
 //! those of the step, expression by expression.
@@ -12,8 +12,9 @@ use crate::account::rules::Rules;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_vector::costs;
 use crate::fast_path::block_run::BlockRun;
+use crate::fast_path::held_together;
 use crate::market::dataset::Dataset;
-use crate::vector::lane_sums::Block;
+use crate::vector::lane_sums::{Block, LANES};
 
 /// Fewest holds in a row that are worth the change to this loop and back.
 const STRETCH: usize = 8;
@@ -24,14 +25,31 @@ const STRETCH: usize = 8;
 #[cold]
 #[inline(never)]
 pub(super) fn begins(tracks: &[BlockRun<'_>], place: usize, n_symbols: usize) -> bool {
-    let stretch = tracks[0].orders.get(place..place + STRETCH * n_symbols);
-    stretch.is_some_and(|orders| orders.iter().all(|order| order.is_nan()))
+    tracks.iter().all(|track| {
+        let stretch = track.orders.get(place..place + STRETCH * n_symbols);
+        stretch.is_some_and(|orders| orders.iter().all(|order| order.is_nan()))
+    })
 }
 
-/// Runs the decisions of an account while they are holds.
+/// Runs the decisions of one or eight accounts while they are holds.
 ///
 /// Returns how many were run. No price is missing. It stops before a decision that the fast path does not support.
-pub(super) fn run(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace: &Workspace) -> usize {
+pub(super) fn run<const A: usize>(
+    market: &Dataset,
+    rules: &Rules,
+    tracks: &mut [BlockRun<'_>; A],
+    workspace: &Workspace,
+) -> usize {
+    if let [track] = &mut tracks[..] {
+        return run_one(market, rules, track, workspace);
+    }
+    match <&mut [BlockRun<'_>; LANES]>::try_from(&mut tracks[..]) {
+        Ok(tracks) => held_together::run(market, rules, tracks, workspace),
+        Err(_) => 0,
+    }
+}
+
+fn run_one(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace: &Workspace) -> usize {
     match (market.n_symbols(), track.totals.is_some()) {
         (1, false) => workspace.arch.dispatch(Held::<1, false>::of(market, rules, track)),
         (1, true) => workspace.arch.dispatch(Held::<1, true>::of(market, rules, track)),
@@ -106,14 +124,16 @@ impl<const N: usize, const REPORTS: bool> WithSimd for Held<'_, '_, N, REPORTS> 
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
-        let (book, rates) = (&*self.track.book, &self.rules.rates);
-        let is_short = book.shares[0].iter().any(|shares| *shares < 0.0);
-        let accrues = if is_short {
-            (rates.cash, rates.financing, rates.borrow) != (0.0, 0.0, 0.0)
-        } else {
-            rate(rates, book.cash) != 0.0
-        };
-        if accrues { self.run::<true>() } else { self.run::<false>() }
+        if accrues(self.track.book, &self.rules.rates) { self.run::<true>() } else { self.run::<false>() }
+    }
+}
+
+/// Returns whether the cash of an account moves on a bar without a trade.
+pub(super) fn accrues(book: &Book, rates: &Rates) -> bool {
+    if book.shares[0].iter().any(|shares| *shares < 0.0) {
+        (rates.cash, rates.financing, rates.borrow) != (0.0, 0.0, 0.0)
+    } else {
+        rate(rates, book.cash) != 0.0
     }
 }
 
@@ -135,13 +155,13 @@ impl Accrual {
 
 /// Returns the rate on own cash.
 #[inline(always)]
-fn rate(rates: &Rates, own: f64) -> f64 {
+pub(super) fn rate(rates: &Rates, own: f64) -> f64 {
     if own >= 0.0 { rates.cash } else { rates.financing }
 }
 
 /// Returns whether all of at most `N` orders are holds.
 #[inline(always)]
-fn is_hold<const N: usize>(orders: &[f64]) -> bool {
+pub(super) fn is_hold<const N: usize>(orders: &[f64]) -> bool {
     let all = |orders: &[f64]| orders.iter().fold(true, |all, order| all & order.is_nan());
     // A length known to the compiler is one comparison of a vector.
     <&[f64; N]>::try_from(orders).map_or_else(|_| all(orders), |orders| all(orders))

@@ -5,6 +5,7 @@
 pub(crate) mod drawdown;
 pub(crate) mod exposure;
 pub(crate) mod growth;
+pub(crate) mod lagged_products;
 pub(crate) mod moments;
 pub(crate) mod rates;
 pub(crate) mod ratios;
