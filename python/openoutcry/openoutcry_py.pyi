@@ -1409,6 +1409,9 @@ def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -
     Return the runs before the first fault, and the fault.
     """
 
+def places_below(values: _Vector, limit: float) -> _Whole:
+    """Return the places of values below a limit, int64."""
+
 def nav_of_blocks(
     dataset: Dataset, blocks: Iterable[Sequence[_Table]], settings: Settings, bars: Sequence[int]
 ) -> list[_Vector]:
@@ -1605,6 +1608,9 @@ def gross_exposure(weights: _Table) -> _Vector:
 
 def net_exposure(weights: _Table) -> _Vector:
     """Return net exposure per bar of weights, shape `(n_bars, n_symbols)`."""
+
+def signed_sums(returns: _Vector) -> list[tuple[float, int, int]]:
+    """Return the sum, the number and the longest run of gains, and of losses."""
 
 def is_riskless(returns: _Vector) -> bool:
     """Return whether returns are constant except for rounding."""

@@ -14,7 +14,7 @@ from openoutcry.report.charts.downsampling import decimate
 from openoutcry.scoring.benchmark_comparison import rolling_beta, rolling_sortino, rolling_volatility
 from openoutcry.scoring.flag_runs import flag_runs
 from openoutcry.scoring.least_squares import fit
-from openoutcry.scoring.null_agents import _blocks, _places, _plan_of
+from openoutcry.scoring.null_agents import _blocks, _plan_of
 
 RNG = np.random.default_rng(3)
 SERIES = [RNG.normal(1e-4, 0.01, 500), np.where(RNG.random(700) < 0.8, 0.0, RNG.normal(0.0, 3e-4, 700))]
@@ -96,7 +96,12 @@ def test_runs_of_flags_and_places_are_those_of_a_loop() -> None:
         padded = [False, *flags.tolist(), False]
         edges = [place for place in range(n + 1) if padded[place] != padded[place + 1]]
         assert [each.tolist() for each in flag_runs(flags)] == [edges[::2], edges[1::2]]
-        assert _places(flags).tolist() == [place for place, flag in enumerate(flags) if flag]
+        places = native.places_below(np.where(flags, 0.2, 0.5), 0.5)
+        assert places.tolist() == [place for place, flag in enumerate(flags) if flag]
+        gains, losses = native.signed_sums(np.where(flags, 0.25, -0.5))
+        lengths = [[b - a for a, b in zip(*ends, strict=True)] for ends in map(flag_runs, (flags, ~flags))]
+        assert gains == (0.25 * flags.sum(), flags.sum(), max(lengths[0], default=0))
+        assert losses == (-0.5 * (~flags).sum(), (~flags).sum(), max(lengths[1], default=0))
 
 
 def test_decimation_keeps_the_extremes_of_a_last_bucket_that_is_shorter() -> None:

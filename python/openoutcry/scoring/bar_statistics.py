@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.scoring.drawdown_periods import Drawdowns, calendar_days
-from openoutcry.scoring.flag_runs import flag_runs
 from openoutcry.scoring.period_returns import period_returns
 from openoutcry.scoring.statistic_values import Statistics, collected
 
@@ -34,8 +34,8 @@ def bar_statistics(
         `gain_to_pain` the sum of monthly returns over that of the losing months (Schwager 2012), `recovery_factor` the
         total return over the maximum drawdown.
     """
-    rises, falls = returns > 0.0, returns < 0.0
-    gains, losses = float(returns[rises].sum()), float(-returns[falls].sum())
+    (gains, n_gains, longest_gain), (lost, _, longest_loss) = native.signed_sums(np.ascontiguousarray(returns))
+    losses = -lost
     months = np.array(list(period_returns(dates, nav, "month").values()))
     pain = float(-months[months < 0.0].sum())
     n_drawdowns = len(fallen.depth)
@@ -44,9 +44,9 @@ def bar_statistics(
     found: dict[str, float | str] = {
         "best_bar": float(returns.max()),
         "worst_bar": float(returns.min()),
-        "positive_bars": float(rises.mean()),
-        "longest_gain": float(_longest(rises)),
-        "longest_loss": float(_longest(falls)),
+        "positive_bars": n_gains / len(returns),
+        "longest_gain": float(longest_gain),
+        "longest_loss": float(longest_loss),
         "omega": gains / losses if losses > 0.0 else "no return is negative",
         "gain_to_pain": float(months.sum()) / pain if pain > 0.0 else "no month lost",
         "mean_gain_month": float(months[months > 0.0].mean()) if (months > 0.0).any() else "no month gained",
@@ -61,8 +61,3 @@ def bar_statistics(
     if time_in_market is not None:
         found["time_in_market"] = time_in_market
     return collected(found)
-
-
-def _longest(flags: npt.NDArray[np.bool_]) -> int:
-    first, after = flag_runs(flags)
-    return int((after - first).max(initial=0))

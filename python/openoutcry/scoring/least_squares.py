@@ -69,7 +69,10 @@ def fit(values: Floats, columns: Floats, lags: int | None = None) -> Fit:
     if flat := [place for place, length in enumerate(lengths) if length < _LEAST_SPREAD * np.sqrt(n_rows - 1.0)]:
         raise refusal("argument_invalid", f"regressors must vary; received constant returns in column {flat[0]}")
     # One column alone has the length 1.
-    if n_columns > 1 and np.linalg.svd(np.stack(centred) / np.array(lengths)[:, None], compute_uv=False)[-1] < _COLLINEAR:
+    if (
+        n_columns > 1
+        and np.linalg.svd(np.stack(centred) / np.array(lengths)[:, None], compute_uv=False)[-1] < _COLLINEAR
+    ):
         raise refusal("argument_invalid", "regressors must not be combinations of each other; received such columns")
     del centred  # as long as the returns, which may be many
     scales = np.array([1.0, *lengths])

@@ -159,10 +159,9 @@ class _Plan:
 
         Return the rows with trades.
         """
-        changes = rng.random(len(rows)) < self.trade_rate
-        if place == 0:
-            changes[0] = True
-        bars = _places(changes)
+        bars = native.places_below(rng.random(len(rows)), self.trade_rate)
+        if place == 0 and not (len(bars) and bars[0] == 0):
+            bars = np.concatenate([[0], bars])
         chosen = self.pool[rng.integers(len(self.pool), size=len(bars))]
         if place >= self.first.max():
             rows[bars] = chosen
@@ -207,17 +206,6 @@ def _blocks(plan: _Plan, rng: np.random.Generator) -> Iterator[list[Floats]]:
         yield block
         for rows, bars in zip(block, written, strict=True):
             rows[bars] = np.nan
-
-
-def _places(flags: npt.NDArray[np.bool_]) -> Places:
-    """Return the places of true flags, which may be few."""
-    n_words = len(flags) // 8
-    words = np.flatnonzero(flags[: 8 * n_words].view(np.uint64))
-    if 8 * len(words) > n_words:
-        return np.flatnonzero(flags)
-    # Eight flags are read at once; most are all false.
-    near = (8 * words[:, None] + np.arange(8)).ravel()
-    return np.concatenate([near[flags[near]], 8 * n_words + np.flatnonzero(flags[8 * n_words :])])
 
 
 def _portfolios(held: Floats, rng: np.random.Generator) -> Floats:

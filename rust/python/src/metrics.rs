@@ -82,6 +82,12 @@ pub(crate) fn net_exposure<'py>(
     Ok(arrays::vector(py, openoutcry_score::net_exposure(&arrays::values(&weights), n_symbols)))
 }
 
+/// Return the sum, the number and the longest run of gains, and of losses.
+#[pyfunction]
+pub(crate) fn signed_sums(returns: PyReadonlyArray1<'_, f64>) -> [(f64, usize, usize); 2] {
+    openoutcry_score::signed_sums(&arrays::values(&returns)).map(|side| (side.sum, side.count, side.longest))
+}
+
 /// Return whether returns are constant except for rounding.
 #[pyfunction]
 pub(crate) fn is_riskless(returns: PyReadonlyArray1<'_, f64>) -> bool {

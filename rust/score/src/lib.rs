@@ -27,6 +27,7 @@ pub use metrics::rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, 
 pub use metrics::ratios::{sharpe, sortino, volatility};
 pub use metrics::sharpe_error::sharpe_standard_error;
 pub use metrics::sharpe_error::{Hac, default_lags, hac, standard_error};
+pub use metrics::signed_sums::{Signed, signed_sums};
 pub use metrics::summary::{METRICS, Metrics, TRADING_METRICS, Track, Trading, summarize};
 pub use metrics::tails::{cvar, percentile, tail_ratio, var};
 pub use metrics::trades;

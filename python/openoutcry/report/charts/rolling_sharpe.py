@@ -113,9 +113,7 @@ def _edge(rolling: Rolling, sign: float, at: Any) -> Floats:
     return rolling.sharpe[at] + sign * Z95 * rolling.error[at]
 
 
-def _band(
-    dates: Sequence[str], rolling: Rolling, part: slice, axes: tuple[ValueScale, DateScale], points: int
-) -> str:
+def _band(dates: Sequence[str], rolling: Rolling, part: slice, axes: tuple[ValueScale, DateScale], points: int) -> str:
     values, scale = axes
     least = max(_share(part, len(dates), points) // 2, 2)
     at = np.unique(np.linspace(part.start, part.stop - 1, min(least, part.stop - part.start)).astype(np.intp))

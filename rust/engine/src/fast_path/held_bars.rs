@@ -5,16 +5,19 @@
 
 use pulp::{Simd, WithSimd};
 
+use crate::account::block_terms::BlockTerms;
 use crate::account::book::{Book, MAX_NAV};
 use crate::account::costs::StepCosts;
+use crate::account::outcome::Stepped;
 use crate::account::rates::Rates;
 use crate::account::rules::Rules;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_vector::costs;
-use crate::fast_path::block_run::BlockRun;
+use crate::fast_path::block_run::{BlockRun, HeldBar};
+use crate::fast_path::features::Features;
 use crate::fast_path::held_together;
 use crate::market::dataset::Dataset;
-use crate::vector::lane_sums::{Block, LANES};
+use crate::vector::lane_sums::{Block, LANES, each};
 
 /// Fewest holds in a row that are worth the change to this loop and back.
 const STRETCH: usize = 8;
@@ -49,8 +52,20 @@ pub(super) fn run<const A: usize>(
     }
 }
 
+/// Runs the decisions of an account of at most eight symbols while they are holds.
+///
+/// Returns how many were run, with the outcome of each in `track.held`. It stops before a decision that the fast path
+/// does not support; run that step with `step_once`, which gives the same numbers.
+pub fn run_held(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace: &Workspace) -> usize {
+    let features = Features::of(market, BlockTerms::all(rules));
+    if market.n_symbols() > LANES || features.is_none_or(|of| of.gaps) {
+        return 0;
+    }
+    run_one(market, rules, track, workspace)
+}
+
 fn run_one(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace: &Workspace) -> usize {
-    match (market.n_symbols(), track.totals.is_some()) {
+    match (market.n_symbols(), track.totals.is_some() || track.held.is_some()) {
         (1, false) => workspace.arch.dispatch(Held::<1, false>::of(market, rules, track)),
         (1, true) => workspace.arch.dispatch(Held::<1, true>::of(market, rules, track)),
         (2..=4, false) => workspace.arch.dispatch(Held::<4, false>::of(market, rules, track)),
@@ -62,7 +77,7 @@ fn run_one(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace:
 
 /// Held bars of an account of at most `N` symbols.
 ///
-/// With `REPORTS` it adds the totals.
+/// With `REPORTS` it adds the totals, and keeps the bars where they are wanted.
 struct Held<'r, 'a, const N: usize, const REPORTS: bool> {
     market: &'r Dataset,
     rules: &'r Rules,
@@ -89,7 +104,7 @@ impl<'r, 'a, const N: usize, const REPORTS: bool> Held<'r, 'a, N, REPORTS> {
                 break;
             }
             let values = product(&shares, &market.closes(bar)[0]);
-            let mut accrual = Accrual { cash, paid: StepCosts::default() };
+            let mut accrual = Accrual { cash, paid: StepCosts::default(), interest: 0.0 };
             if ACCRUES {
                 accrual = Accrual::of(rates, market, cash, short_value(&shares, &market.fill_prices(bar)[0]));
             }
@@ -101,6 +116,10 @@ impl<'r, 'a, const N: usize, const REPORTS: bool> Held<'r, 'a, N, REPORTS> {
             if REPORTS {
                 let weights = weights(&shares, &values, after);
                 totals.add(nav, 0.0, &accrual.paid, (total(&weights.map(f64::abs)), total(&weights)));
+                if let Some(held) = &mut track.held {
+                    let stepped = stepped(after, after / nav - 1.0, &accrual);
+                    held.push(HeldBar { stepped, weights: each(|k| weights.get(k).copied().unwrap_or(0.0)) });
+                }
             }
             (cash, nav) = (accrual.cash, after);
             track.nav.push(nav);
@@ -137,10 +156,27 @@ pub(super) fn accrues(book: &Book, rates: &Rates) -> bool {
     }
 }
 
-/// Cash after interest and the borrow fee of a bar, and what was paid.
+/// Returns the outcome of a hold.
+fn stepped(nav: f64, reward: f64, accrual: &Accrual) -> Stepped {
+    Stepped {
+        nav,
+        reward,
+        costs: accrual.paid,
+        interest: accrual.interest,
+        dividends: 0.0,
+        settlement: 0.0,
+        shortfall: 0.0,
+        turnover: 0.0,
+        forced_turnover: 0.0,
+        terminated: false,
+    }
+}
+
+/// Cash after interest and the borrow fee of a bar, and what was paid and received.
 struct Accrual {
     cash: f64,
     paid: StepCosts,
+    interest: f64,
 }
 
 impl Accrual {
@@ -148,8 +184,8 @@ impl Accrual {
     fn of(rates: &Rates, market: &Dataset, cash: f64, short: f64) -> Self {
         let (own, ppy) = (cash - short, market.accruals_per_year());
         let (idle, borrow) = (own * rate(rates, own) / ppy, short * rates.borrow / ppy);
-        let (paid, _) = costs((0.0, 0.0, 0.0), (own, idle, borrow));
-        Self { cash: cash + idle - borrow, paid }
+        let (paid, interest) = costs((0.0, 0.0, 0.0), (own, idle, borrow));
+        Self { cash: cash + idle - borrow, paid, interest }
     }
 }
 
@@ -161,7 +197,7 @@ pub(super) fn rate(rates: &Rates, own: f64) -> f64 {
 
 /// Returns whether all of at most `N` orders are holds.
 #[inline(always)]
-pub(super) fn is_hold<const N: usize>(orders: &[f64]) -> bool {
+fn is_hold<const N: usize>(orders: &[f64]) -> bool {
     let all = |orders: &[f64]| orders.iter().fold(true, |all, order| all & order.is_nan());
     // A length known to the compiler is one comparison of a vector.
     <&[f64; N]>::try_from(orders).map_or_else(|_| all(orders), |orders| all(orders))

@@ -8,7 +8,7 @@ use crate::account::book::{Book, MAX_NAV};
 use crate::account::rules::Rules;
 use crate::account::workspace::Workspace;
 use crate::fast_path::block_run::BlockRun;
-use crate::fast_path::held_bars::{accrues, is_hold, rate};
+use crate::fast_path::held_bars::{accrues, rate};
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{Block, LANES, each};
 
@@ -22,6 +22,9 @@ pub(super) fn run(market: &Dataset, rules: &Rules, tracks: &mut [BlockRun<'_>; L
         _ => workspace.arch.dispatch(Held::<8> { market, rules, tracks }),
     }
 }
+
+/// Rows that are run before their NAV is written.
+const ROWS: usize = 64;
 
 /// Held bars of accounts of at most `N` symbols.
 struct Held<'r, 'a, const N: usize> {
@@ -53,41 +56,48 @@ impl<const N: usize> Held<'_, '_, N> {
         let shares: [Block; N] = std::array::from_fn(|k| each(|a| tracks[a].book.shares[0][k]));
         let margin = rules.limits().maintenance_margin;
         let n_rows = tracks.iter().map(|track| track.orders.len() / n).min().unwrap_or(0);
-        let mut n_steps = 0;
+        let (mut n_steps, mut navs) = (0, [[0.0; LANES]; ROWS]);
         while n_steps < n_rows {
-            let bar = first + n_steps + 1;
-            let place = n_steps * n;
-            let holds = tracks.iter().fold(true, |all, track| all & is_hold::<N>(&track.orders[place..place + n]));
-            if !holds || market.has_actions(bar) {
+            let (place, begun) = (n_steps * n, n_steps);
+            let n_wanted = (n_rows - n_steps).min(ROWS);
+            let n_holds =
+                tracks.iter().fold(n_wanted, |rows, track| n_holds(&track.orders[place..place + rows * n]) / n);
+            for kept in &mut navs[..n_holds] {
+                let bar = first + n_steps + 1;
+                if market.has_actions(bar) {
+                    break;
+                }
+                let values = product(&shares, &market.closes(bar)[0]);
+                let mut after_accrual = cash;
+                if ACCRUES {
+                    let shorts = shares.map(|shares| each(|a| if shares[a] < 0.0 { -shares[a] } else { 0.0 }));
+                    let short = total(&product(&shorts, &market.fill_prices(bar)[0]));
+                    let (rates, ppy) = (&rules.rates, market.accruals_per_year());
+                    after_accrual = each(|a| {
+                        let own = cash[a] - short[a];
+                        cash[a] + own * rate(rates, own) / ppy - short[a] * rates.borrow / ppy
+                    });
+                }
+                let value = total(&values);
+                let after = each(|a| after_accrual[a] + value[a]);
+                let mut fits = (0..LANES).fold(true, |all, a| all & (after[a] > 0.0) & (f64::MAX >= after[a]));
+                fits &= nav.iter().fold(true, |all, nav| all & (*nav <= MAX_NAV));
+                if margin > 0.0 {
+                    let gross = total(&values.map(|values| values.map(f64::abs)));
+                    fits &= (0..LANES).all(|a| margin * gross[a] <= after[a]);
+                }
+                if !fits {
+                    break;
+                }
+                (cash, nav, *kept) = (after_accrual, after, after);
+                n_steps += 1;
+            }
+            for (a, track) in tracks.iter_mut().enumerate() {
+                track.nav.extend(navs[..n_steps - begun].iter().map(|nav| nav[a]));
+            }
+            if n_steps - begun < n_wanted {
                 break;
             }
-            let values = product(&shares, &market.closes(bar)[0]);
-            let mut after_accrual = cash;
-            if ACCRUES {
-                let shorts = shares.map(|shares| each(|a| if shares[a] < 0.0 { -shares[a] } else { 0.0 }));
-                let short = total(&product(&shorts, &market.fill_prices(bar)[0]));
-                let (rates, ppy) = (&rules.rates, market.accruals_per_year());
-                after_accrual = each(|a| {
-                    let own = cash[a] - short[a];
-                    cash[a] + own * rate(rates, own) / ppy - short[a] * rates.borrow / ppy
-                });
-            }
-            let value = total(&values);
-            let after = each(|a| after_accrual[a] + value[a]);
-            let mut fits = (0..LANES).fold(true, |all, a| all & (after[a] > 0.0) & (f64::MAX >= after[a]));
-            fits &= nav.iter().fold(true, |all, nav| all & (*nav <= MAX_NAV));
-            if margin > 0.0 {
-                let gross = total(&values.map(|values| values.map(f64::abs)));
-                fits &= (0..LANES).all(|a| margin * gross[a] <= after[a]);
-            }
-            if !fits {
-                break;
-            }
-            (cash, nav) = (after_accrual, after);
-            for (track, nav) in tracks.iter_mut().zip(nav) {
-                track.nav.push(nav);
-            }
-            n_steps += 1;
         }
         for (a, track) in tracks.iter_mut().enumerate().take(if n_steps > 0 { LANES } else { 0 }) {
             let book: &mut Book = track.book;
@@ -97,6 +107,16 @@ impl<const N: usize> Held<'_, '_, N> {
         }
         n_steps
     }
+}
+
+/// Returns the orders before the first that is not a hold.
+#[inline(always)]
+fn n_holds(orders: &[f64]) -> usize {
+    // A loop without a branch per order is vectorized; most stretches are holds to their end.
+    if orders.iter().fold(true, |all, order| all & order.is_nan()) {
+        return orders.len();
+    }
+    orders.iter().position(|order| !order.is_nan()).unwrap_or(orders.len())
 }
 
 /// Returns the value of each symbol in each account.

@@ -154,6 +154,7 @@ impl<'a> Backtest<'a> {
             orders: account.run.orders.rows_from(decision),
             nav: &mut account.run.nav,
             totals: if A == 1 { account.totals.as_mut() } else { None },
+            held: None,
         });
         run_block(self.data, &self.rules, &mut tracks, workspace)
     }

@@ -92,10 +92,15 @@ proptest! {
         let mut book = Book::new(&data, case.start);
         let mut workspace = Workspace::new(case.n_symbols, Detail::Money);
         let (mut totals, weights) = (Totals::default(), run.weights(&data).unwrap());
+        let flows = run.flows(&data).unwrap();
         for (k, row) in rows.chunks_exact(case.n_symbols).enumerate() {
             let stepped = step_once(&data, run.rules(), &mut book, row, &mut workspace).unwrap();
             prop_assert_eq!(run.nav[k + 1].to_bits(), stepped.nav.to_bits(), "decision {}", k);
             totals.add(run.nav[k], stepped.turnover, &stepped.costs, book.exposure());
+            let (paid, received): (Vec<f64>, f64) =
+                (flows.costs.iter().map(|column| column[k]).collect(), flows.gains[0][k]);
+            prop_assert_eq!(bits(&paid), bits(&stepped.costs.by_kind()));
+            prop_assert_eq!(bits(&[received, flows.turnover[k]]), bits(&[stepped.interest, stepped.turnover]));
             let held: Vec<f64> = (0..case.n_symbols).map(|symbol| book.weight(symbol)).collect();
             prop_assert_eq!(bits(&weights[(k + 1) * case.n_symbols..][..case.n_symbols]), bits(&held));
             if stepped.terminated {
@@ -104,10 +109,10 @@ proptest! {
             }
         }
         prop_assert_eq!(run.totals(&data).unwrap(), totals);
-        let ((held, fills), of_money) = (sparse.positions(&data).unwrap(), run.flows(&data).unwrap());
+        let (held, fills) = sparse.positions(&data).unwrap();
         prop_assert_eq!(bits(&held), bits(&weights));
         prop_assert_eq!(fills, run.fills(&data).unwrap());
-        prop_assert_eq!(sparse.flows(&data).unwrap(), of_money);
+        prop_assert_eq!(sparse.flows(&data).unwrap(), flows);
         prop_assert_eq!(window(&case).n_decisions() * case.n_symbols, run.orders.n_weights());
     }
 }

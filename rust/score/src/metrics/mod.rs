@@ -11,6 +11,7 @@ pub(crate) mod rates;
 pub(crate) mod ratios;
 pub(crate) mod running_moments;
 pub(crate) mod sharpe_error;
+pub(crate) mod signed_sums;
 pub(crate) mod summary;
 pub(crate) mod tails;
 pub mod trades;
