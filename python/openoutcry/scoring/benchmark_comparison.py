@@ -95,13 +95,18 @@ def _regressed(excess: Floats, benchmark: Floats, periods: float | None, less: s
     exact = flat if line.r_squared is None else "the benchmark explains every return"
     found["alpha_t"] = exact if is_exact else float(alpha / hac[0])
     found["r_squared"] = flat if line.r_squared is None else line.r_squared
-    found["correlation"] = flat if line.r_squared is None else float(np.corrcoef(excess, benchmark)[0, 1])
+    found["correlation"] = flat if line.r_squared is None else _correlation(excess, benchmark)
     if periods is None:
         found["treynor"] = NO_YEAR
     else:
         is_flat = abs(beta) < _LEAST_SPREAD
         found["treynor"] = "beta is 0" if is_flat else float(excess.mean()) * periods / float(beta)
     return found
+
+
+def _correlation(excess: Floats, benchmark: Floats) -> float:
+    own, other = excess - excess.mean(), benchmark - benchmark.mean()
+    return float(np.clip((own @ other) / np.sqrt((own @ own) * (other @ other)), -1.0, 1.0))
 
 
 def _tracked(returns: Floats, benchmark: Floats, periods: float | None) -> dict[str, float | str]:

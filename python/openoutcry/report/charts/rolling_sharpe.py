@@ -110,7 +110,8 @@ def rolling_sentence(rolling: Rolling) -> str:
 
 def _edge(rolling: Rolling, sign: float, at: Any) -> Floats:
     """Return the lower or the upper edge of the band at some bars."""
-    return rolling.sharpe[at] + sign * Z95 * rolling.error[at]
+    edge: Floats = rolling.sharpe[at] + sign * Z95 * rolling.error[at]
+    return edge
 
 
 def _band(dates: Sequence[str], rolling: Rolling, part: slice, axes: tuple[ValueScale, DateScale], points: int) -> str:
