@@ -80,8 +80,7 @@ impl<const N: usize> Held<'_, '_, N> {
                 }
                 let value = total(&values);
                 let after = each(|a| after_accrual[a] + value[a]);
-                let mut fits = (0..LANES).fold(true, |all, a| all & (after[a] > 0.0) & (f64::MAX >= after[a]));
-                fits &= nav.iter().fold(true, |all, nav| all & (*nav <= MAX_NAV));
+                let mut fits = nav.iter().zip(after).fold(true, |all, (nav, after)| all & fits_step(*nav, after));
                 if margin > 0.0 {
                     let gross = total(&values.map(|values| values.map(f64::abs)));
                     fits &= (0..LANES).all(|a| margin * gross[a] <= after[a]);
@@ -107,6 +106,12 @@ impl<const N: usize> Held<'_, '_, N> {
         }
         n_steps
     }
+}
+
+/// Returns whether the fast path supports a NAV before a step, and the one after it.
+#[inline(always)]
+fn fits_step(nav: f64, after: f64) -> bool {
+    after > 0.0 && f64::MAX >= after && nav <= MAX_NAV
 }
 
 /// Returns the orders before the first that is not a hold.

@@ -82,7 +82,8 @@ proptest! {
         prop_assert_eq!(sparse.totals(&data).unwrap(), run.totals(&data).unwrap());
         let late = |by: usize| {
             let mut rows = rows.clone();
-            rows.rotate_right(by * case.n_symbols % rows.len());
+            let n_late = by * case.n_symbols % rows.len();
+            rows.rotate_right(n_late);
             OrderTable::new(rows, case.n_symbols)
         };
         for (by, one_of_eight) in of.run_tables((0..8).map(late).collect()).into_iter().enumerate() {
