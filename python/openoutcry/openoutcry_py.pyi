@@ -1409,6 +1409,9 @@ def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -
     Return the runs before the first fault, and the fault.
     """
 
+def places_below(values: _Vector, limit: float) -> _Whole:
+    """Return the places of values below a limit, int64."""
+
 def nav_of_blocks(
     dataset: Dataset, blocks: Iterable[Sequence[_Table]], settings: Settings, bars: Sequence[int]
 ) -> list[_Vector]:
@@ -1606,6 +1609,9 @@ def gross_exposure(weights: _Table) -> _Vector:
 def net_exposure(weights: _Table) -> _Vector:
     """Return net exposure per bar of weights, shape `(n_bars, n_symbols)`."""
 
+def signed_sums(returns: _Vector) -> list[tuple[float, int, int]]:
+    """Return the sum, the number and the longest run of gains, and of losses."""
+
 def is_riskless(returns: _Vector) -> bool:
     """Return whether returns are constant except for rounding."""
 
@@ -1657,6 +1663,29 @@ def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None
 
 def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> dict[str, Any]:
     """Return the annual Sharpe ratio of every window with its error, and the worst."""
+
+def rolling_beta(
+    excess: _Vector, benchmark: _Vector, means: tuple[float, float], n_window: int, least: float
+) -> _Vector:
+    """Return the beta of every window to its benchmark, NaN before the first.
+
+    `means` are those of the series; it is also NaN where the benchmark has a variance of at most `least`.
+    """
+
+def rolling_volatility(returns: _Vector, mean: float, n_window: int, periods_per_year: float) -> _Vector:
+    """Return the annual volatility of every window, NaN before the first.
+
+    `mean` is that of all returns.
+    """
+
+def rolling_sortino(excess: _Vector, n_window: int, periods_per_year: float) -> _Vector:
+    """Return the annual Sortino ratio of every window, NaN where undefined."""
+
+def long_run_products(residuals: _Vector, columns: Sequence[_Vector], lags: int) -> list[float]:
+    """Return the long-run sum of products of the scores of a regression.
+
+    Row after row of a square with a row for the intercept and each column, with Bartlett weights over `lags`.
+    """
 
 def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
     """Return the regression of a return series on a benchmark."""

@@ -71,7 +71,8 @@ class Window:
         Raises:
             OpenOutcryError: `window_invalid`: the window exceeds the data or has no decision.
         """
-        dates = dataset.dates
+        # Those of the engine, where there is one: a tuple would have a text per bar.
+        dates = getattr(dataset, "_core", dataset).dates
         start, end = (_bar(edge, dates) for edge in (self.start, self.end))
         try:
             return native.resolve_window(start, end, lookback_of(lookback), len(dates))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.scoring.drawdown_periods import Drawdowns, calendar_days
 from openoutcry.scoring.period_returns import period_returns
 from openoutcry.scoring.statistic_values import Statistics, collected
@@ -33,7 +34,8 @@ def bar_statistics(
         `gain_to_pain` the sum of monthly returns over that of the losing months (Schwager 2012), `recovery_factor` the
         total return over the maximum drawdown.
     """
-    gains, losses = float(returns[returns > 0.0].sum()), float(-returns[returns < 0.0].sum())
+    (gains, n_gains, longest_gain), (lost, _, longest_loss) = native.signed_sums(np.ascontiguousarray(returns))
+    losses = -lost
     months = np.array(list(period_returns(dates, nav, "month").values()))
     pain = float(-months[months < 0.0].sum())
     n_drawdowns = len(fallen.depth)
@@ -42,9 +44,9 @@ def bar_statistics(
     found: dict[str, float | str] = {
         "best_bar": float(returns.max()),
         "worst_bar": float(returns.min()),
-        "positive_bars": float((returns > 0.0).mean()),
-        "longest_gain": float(_longest(returns > 0.0)),
-        "longest_loss": float(_longest(returns < 0.0)),
+        "positive_bars": n_gains / len(returns),
+        "longest_gain": float(longest_gain),
+        "longest_loss": float(longest_loss),
         "omega": gains / losses if losses > 0.0 else "no return is negative",
         "gain_to_pain": float(months.sum()) / pain if pain > 0.0 else "no month lost",
         "mean_gain_month": float(months[months > 0.0].mean()) if (months > 0.0).any() else "no month gained",
@@ -59,8 +61,3 @@ def bar_statistics(
     if time_in_market is not None:
         found["time_in_market"] = time_in_market
     return collected(found)
-
-
-def _longest(flags: npt.NDArray[np.bool_]) -> int:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    return int((edges[1::2] - edges[::2]).max()) if len(edges) else 0

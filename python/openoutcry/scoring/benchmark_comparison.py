@@ -95,13 +95,18 @@ def _regressed(excess: Floats, benchmark: Floats, periods: float | None, less: s
     exact = flat if line.r_squared is None else "the benchmark explains every return"
     found["alpha_t"] = exact if is_exact else float(alpha / hac[0])
     found["r_squared"] = flat if line.r_squared is None else line.r_squared
-    found["correlation"] = flat if line.r_squared is None else float(np.corrcoef(excess, benchmark)[0, 1])
+    found["correlation"] = flat if line.r_squared is None else _correlation(excess, benchmark)
     if periods is None:
         found["treynor"] = NO_YEAR
     else:
         is_flat = abs(beta) < _LEAST_SPREAD
         found["treynor"] = "beta is 0" if is_flat else float(excess.mean()) * periods / float(beta)
     return found
+
+
+def _correlation(excess: Floats, benchmark: Floats) -> float:
+    own, other = excess - excess.mean(), benchmark - benchmark.mean()
+    return float(np.clip((own @ other) / np.sqrt((own @ own) * (other @ other)), -1.0, 1.0))
 
 
 def _tracked(returns: Floats, benchmark: Floats, periods: float | None) -> dict[str, float | str]:
@@ -161,12 +166,9 @@ def window_of(n_returns: int, periods_per_year: float | None) -> int | None:
 
 def rolling_beta(excess: Floats, benchmark: Floats, n_window: int) -> RollingBeta:
     """Return the beta of every window of `n_window` returns."""
-    own, other = excess - excess.mean(), benchmark - benchmark.mean()
-    means = [_sums(series, n_window) / n_window for series in (own, other, own * other, other * other)]
-    covariance, variance = means[2] - means[0] * means[1], means[3] - means[1] ** 2
-    varies = variance > _LEAST_SPREAD**2
-    beta = np.divide(covariance, variance, out=np.full(len(variance), np.nan), where=varies)
-    return RollingBeta(n_window, np.concatenate([np.full(n_window - 1, np.nan), beta]))
+    own, other = (np.ascontiguousarray(series) for series in (excess, benchmark))
+    means = float(own.mean()), float(other.mean())
+    return RollingBeta(n_window, native.rolling_beta(own, other, means, n_window, _LEAST_SPREAD**2))
 
 
 def rolling_volatility(returns: Floats, n_window: int, periods_per_year: float) -> Floats:
@@ -174,10 +176,8 @@ def rolling_volatility(returns: Floats, n_window: int, periods_per_year: float) 
 
     Shape `(n_returns,)`, float64; NaN before the first full window.
     """
-    centred = returns - returns.mean()
-    mean, square = (_sums(series, n_window) / n_window for series in (centred, centred * centred))
-    variance = np.maximum(square - mean**2, 0.0) * (n_window / (n_window - 1))
-    return np.concatenate([np.full(n_window - 1, np.nan), np.sqrt(variance * periods_per_year)])
+    mean = float(returns.mean())
+    return native.rolling_volatility(np.ascontiguousarray(returns), mean, n_window, periods_per_year)
 
 
 def rolling_sortino(excess: Floats, n_window: int, periods_per_year: float) -> Floats:
@@ -185,19 +185,7 @@ def rolling_sortino(excess: Floats, n_window: int, periods_per_year: float) -> F
 
     Shape `(n_returns,)`, float64; NaN before the first full window, and where no excess return of it is negative.
     """
-    losses = np.minimum(excess, 0.0)
-    mean, square = (_sums(series, n_window) / n_window for series in (excess, losses * losses))
-    # Differences of sums leave a remainder where there is no loss.
-    least = 4.0 * np.finfo(np.float64).eps * float((losses * losses).sum()) / n_window
-    deviation = np.sqrt(np.where(square > least, square, np.nan))
-    return np.concatenate([np.full(n_window - 1, np.nan), mean / deviation * np.sqrt(periods_per_year)])
-
-
-def _sums(values: Floats, n_window: int) -> Floats:
-    total = np.zeros(len(values) + 1)
-    np.cumsum(values, out=total[1:])
-    difference: Floats = total[n_window:] - total[:-n_window]
-    return difference
+    return native.rolling_sortino(np.ascontiguousarray(excess), n_window, periods_per_year)
 
 
 def risk_free_of(returns: Floats, excess: Floats) -> Floats | None:

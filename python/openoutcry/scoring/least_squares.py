@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.untrusted.counted_nouns import counted
 
@@ -62,33 +63,39 @@ def fit(values: Floats, columns: Floats, lags: int | None = None) -> Fit:
     if n_rows < n_columns + 3:
         wanted = f"a regression on {counted(n_columns, 'column')} must have at least {n_columns + 3} returns"
         raise refusal("argument_invalid", f"{wanted}; received {n_rows}")
-    centred = columns - columns.mean(axis=0)
-    lengths = np.sqrt((centred**2).sum(axis=0))
+    series = [np.ascontiguousarray(column) for column in columns.T]
+    centred = [column - column.mean() for column in series]
+    lengths = [float(np.sqrt(each @ each)) for each in centred]
     if flat := [place for place, length in enumerate(lengths) if length < _LEAST_SPREAD * np.sqrt(n_rows - 1.0)]:
         raise refusal("argument_invalid", f"regressors must vary; received constant returns in column {flat[0]}")
     # One column alone has the length 1.
-    if n_columns > 1 and np.linalg.svd(centred / lengths, compute_uv=False)[-1] < _COLLINEAR:
+    if (
+        n_columns > 1
+        and np.linalg.svd(np.stack(centred) / np.array(lengths)[:, None], compute_uv=False)[-1] < _COLLINEAR
+    ):
         raise refusal("argument_invalid", "regressors must not be combinations of each other; received such columns")
     del centred  # as long as the returns, which may be many
-    design = np.column_stack([np.ones(n_rows), columns])
-    scales = np.concatenate([[1.0], lengths])
-    inverse = np.linalg.inv((design / scales).T @ (design / scales)) / np.outer(scales, scales)
-    coefficients = inverse @ (design.T @ values)
-    residuals = values - design @ coefficients
+    scales = np.array([1.0, *lengths])
+    # Columns one by one: a table of them all would be as long as all together, and its products slow.
+    inverse = np.linalg.inv(_products(series) / np.outer(scales, scales)) / np.outer(scales, scales)
+    coefficients = inverse @ np.array([values.sum(), *(column @ values for column in series)])
+    residuals = values - coefficients[0]
+    for column, slope in zip(series, coefficients[1:].tolist(), strict=True):
+        residuals -= slope * column
     sum_squares = float(residuals @ residuals)
     errors = np.sqrt(np.diag(inverse) * (sum_squares / (n_rows - n_columns - 1)))
     used = default_lags(n_rows) if lags is None else lags
-    covariance = inverse @ _long_run(design * residuals[:, None], used) @ inverse
+    middle = np.array(native.long_run_products(residuals, series, used)).reshape(inverse.shape)
+    covariance = inverse @ middle @ inverse
     total = float(((values - values.mean()) ** 2).sum())
     is_flat = total < _LEAST_SPREAD**2 * (n_rows - 1)
     explained = None if is_flat else 1.0 - sum_squares / total
     return Fit(coefficients, errors, np.sqrt(np.maximum(np.diag(covariance), 0.0)), explained, residuals, used)
 
 
-def _long_run(scores: Floats, lags: int) -> Floats:
-    """Return the long-run sum of products of scores, with Bartlett weights."""
-    products: Floats = scores.T @ scores
-    for lag in range(1, min(lags, len(scores) - 1) + 1):
-        lagged = scores[lag:].T @ scores[:-lag]
-        products = products + (1.0 - lag / (lags + 1.0)) * (lagged + lagged.T)
-    return products
+def _products(series: list[Floats]) -> Floats:
+    """Return the sums of products of pairs of columns, of which the first is 1."""
+    sums = [float(column.sum()) for column in series]
+    rows = [[float(len(series[0])), *sums]]
+    rows += [[own, *(float(column @ other) for other in series)] for own, column in zip(sums, series, strict=True)]
+    return np.array(rows)

@@ -154,21 +154,24 @@ class _Plan:
     n_rows: int
     trade_rate: float
 
-    def write(self, rows: Floats, place: int, rng: np.random.Generator) -> None:
-        """Write the trades of an agent to rows of NaN, the first of them `place`."""
-        changes = rng.random(len(rows)) < self.trade_rate
-        if place == 0:
-            changes[0] = True
-        bars = np.flatnonzero(changes)
+    def write(self, rows: Floats, place: int, rng: np.random.Generator) -> Places:
+        """Write the trades of an agent to rows of NaN, the first of them `place`.
+
+        Return the rows with trades.
+        """
+        bars = native.places_below(rng.random(len(rows)), self.trade_rate)
+        if place == 0 and not (len(bars) and bars[0] == 0):
+            bars = np.concatenate([[0], bars])
         chosen = self.pool[rng.integers(len(self.pool), size=len(bars))]
         if place >= self.first.max():
             rows[bars] = chosen
-            return
+            return bars
         known = np.where(place + bars[:, None] >= self.first, chosen, 0.0)
         # Weight of an unlisted symbol is spread over the listed ones; if none is listed, the agent holds cash.
         listed_gross, target_gross = (np.abs(weights).sum(axis=1, keepdims=True) for weights in (known, chosen))
         scale = np.divide(target_gross, listed_gross, out=np.zeros_like(listed_gross), where=listed_gross > 0.0)
         rows[bars] = known * scale
+        return bars
 
 
 def _plan_of(run: Run, rng: np.random.Generator) -> _Plan | None:
@@ -178,7 +181,11 @@ def _plan_of(run: Run, rng: np.random.Generator) -> _Plan | None:
         return None
     pool = _portfolios(held[rng.integers(len(held), size=_POOL)], rng)
     start, end = run._settings["window"]
-    is_closed = np.isfinite(run.dataset.close[: end - 1])
+    # The market would keep a copy of `dataset.close`.
+    closes = run.dataset._core.column("close")
+    assert closes is not None, "every market has closes"
+    is_closed = np.isfinite(closes[: end - 1])
+    del closes
     first = np.where(is_closed.any(axis=0), is_closed.argmax(axis=0), end) - start
     change = float(np.abs(np.diff(pool, axis=0)).sum(axis=1).mean())
     n_rows = end - 1 - start
@@ -188,13 +195,17 @@ def _plan_of(run: Run, rng: np.random.Generator) -> _Plan | None:
 
 
 def _blocks(plan: _Plan, rng: np.random.Generator) -> Iterator[list[Floats]]:
-    """Yield the decisions of eight agents, a block of rows after the other."""
+    """Yield the decisions of eight agents, a block of rows after the other.
+
+    The next block is written over the one before it.
+    """
+    tables = [np.full((min(_BLOCK, plan.n_rows), plan.pool.shape[1]), np.nan) for _ in range(_TOGETHER)]
     for place in range(0, plan.n_rows, _BLOCK):
-        shape = (min(_BLOCK, plan.n_rows - place), plan.pool.shape[1])
-        tables = [np.full(shape, np.nan) for _ in range(_TOGETHER)]
-        for table in tables:
-            plan.write(table, place, rng)
-        yield tables
+        block = [table[: plan.n_rows - place] for table in tables]
+        written = [plan.write(rows, place, rng) for rows in block]
+        yield block
+        for rows, bars in zip(block, written, strict=True):
+            rows[bars] = np.nan
 
 
 def _portfolios(held: Floats, rng: np.random.Generator) -> Floats:

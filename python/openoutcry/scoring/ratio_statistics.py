@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.scoring.benchmark_comparison import summary_of
 from openoutcry.scoring.drawdown_periods import Drawdowns
 from openoutcry.scoring.statistic_values import Statistics, collected
@@ -39,20 +40,20 @@ def ratio_statistics(
         1989), `outlier_gain` the 99th percentile over the mean of the returns of 0 or more, `outlier_loss` the 1st
         percentile over the mean loss.
     """
-    gains, losses = returns[returns > 0.0], returns[returns < 0.0]
-    lacks = _NO_LOSS if not len(losses) else _NO_GAIN if not len(gains) else ""
+    (gained, n_gains, _), (lost, n_losses, _) = native.signed_sums(np.ascontiguousarray(returns))
+    lacks = _NO_LOSS if not n_losses else _NO_GAIN if not n_gains else ""
     tail = summary.values["tail_ratio"]
     found: dict[str, float | str] = dict.fromkeys(("kelly", "payoff_bars", "common_sense", "cpc_index"), lacks)
     if not lacks:
-        payoff, wins = float(gains.mean() / -losses.mean()), len(gains) / (len(gains) + len(losses))
-        omega = float(gains.sum() / -losses.sum())
+        payoff, wins = (gained / n_gains) / -(lost / n_losses), n_gains / (n_gains + n_losses)
+        omega = gained / -lost
         found |= {"kelly": wins - (1.0 - wins) / payoff, "payoff_bars": payoff, "cpc_index": omega * wins * payoff}
         found["common_sense"] = summary.undefined["tail_ratio"] if tail is None else omega * tail
     high, low = np.quantile(returns, [0.99, 0.01]).tolist()
     found |= {
         "ulcer_performance": _ulcer_performance(fallen.ulcer_index, summary, periods_per_year, risk_free),
-        "outlier_gain": high / float(returns[returns >= 0.0].mean()) if len(gains) else _NO_GAIN,
-        "outlier_loss": low / float(losses.mean()) if len(losses) else _NO_LOSS,
+        "outlier_gain": high / (gained / (len(returns) - n_losses)) if n_gains else _NO_GAIN,
+        "outlier_loss": low / (lost / n_losses) if n_losses else _NO_LOSS,
     }
     return collected(found)
 

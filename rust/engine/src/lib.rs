@@ -30,8 +30,8 @@ pub use error::{ConfigError, DataError, StepError};
 pub use fast_path::action_rows::widen_rows;
 pub use fast_path::log_returns::log_returns;
 pub use fast_path::{
-    AccountBlock, AccountStore, AccountStoreMut, BlockOrders, BlockOutcome, BlockRun, ObservationRows, SlidingRows,
-    StoreWorkspace, run_block, step_block, step_store,
+    AccountBlock, AccountStore, AccountStoreMut, BlockOrders, BlockOutcome, BlockRun, HeldBar, ObservationRows,
+    SlidingRows, StoreWorkspace, run_block, run_held, step_block, step_store,
 };
 pub use market::as_of::AsOf;
 pub use market::bar_counts::bar_count_notices;

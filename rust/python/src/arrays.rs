@@ -1,7 +1,12 @@
 //! Conversion of numpy arrays.
 
-use numpy::ndarray::ArrayView1;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use std::borrow::Cow;
+
+use numpy::ndarray::{ArrayView1, Dimension};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray2, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
@@ -28,6 +33,15 @@ pub(crate) fn table<T: numpy::Element + Copy>(
         Some(values) => values.to_vec(),
         None => array.as_array().iter().copied().collect(),
     })
+}
+
+/// Returns the values of an array, without a copy if they are contiguous.
+///
+/// For work that holds the GIL: Python code may write to the array after we detach.
+pub(crate) fn values<'a, D: Dimension>(array: &'a PyReadonlyArray<'_, f64, D>) -> Cow<'a, [f64]> {
+    // Not `as_slice` of rust-numpy, which also accepts an array in column-major order.
+    let view = array.as_array();
+    view.to_slice().map_or_else(|| Cow::Owned(view.iter().copied().collect()), Cow::Borrowed)
 }
 
 pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {

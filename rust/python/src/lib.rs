@@ -123,6 +123,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::passive_returns, module)?)?;
     module.add_function(wrap_pyfunction!(table_blocks::nav_of_blocks, module)?)?;
+    module.add_function(wrap_pyfunction!(table_blocks::places_below, module)?)?;
     module.add_function(wrap_pyfunction!(trade_columns::trades, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
@@ -140,6 +141,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(metrics::gross_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::is_riskless, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::net_exposure, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::signed_sums, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::summarize, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_field_json, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::check_score_config, module)?)?;

@@ -41,8 +41,8 @@ pub(crate) fn summarize<'py>(
     periods_per_year: Option<f64>,
     risk_free: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-    let returns = returns.as_array().to_vec();
-    let risk_free = risk_free.map(|rates| rates.as_array().to_vec());
+    let returns = arrays::values(&returns);
+    let risk_free = risk_free.as_ref().map(arrays::values);
     if let Some(rates) = risk_free.as_ref().filter(|rates| rates.len() != returns.len()) {
         let message = format!("`risk_free` must have {}; received {}", counted(returns.len(), "value"), rates.len());
         return Err(raise("shape_mismatch", &message));
@@ -59,7 +59,7 @@ pub(crate) fn summarize<'py>(
 /// Return the drawdown of NAV from its peak so far, shape `(n_bars,)`, at most 0.
 #[pyfunction]
 pub(crate) fn drawdowns<'py>(py: Python<'py>, nav: PyReadonlyArray1<'py, f64>) -> Bound<'py, PyArray1<f64>> {
-    arrays::vector(py, openoutcry_score::drawdowns_of_nav(&nav.as_array().to_vec()))
+    arrays::vector(py, openoutcry_score::drawdowns_of_nav(&arrays::values(&nav)))
 }
 
 /// Return gross exposure per bar of weights, shape `(n_bars, n_symbols)`.
@@ -68,8 +68,8 @@ pub(crate) fn gross_exposure<'py>(
     py: Python<'py>,
     weights: PyReadonlyArray2<'py, f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (rows, n_symbols) = rows(&weights)?;
-    Ok(arrays::vector(py, openoutcry_score::gross_exposure(&rows, n_symbols)))
+    let n_symbols = n_symbols_of(&weights)?;
+    Ok(arrays::vector(py, openoutcry_score::gross_exposure(&arrays::values(&weights), n_symbols)))
 }
 
 /// Return net exposure per bar of weights, shape `(n_bars, n_symbols)`.
@@ -78,21 +78,27 @@ pub(crate) fn net_exposure<'py>(
     py: Python<'py>,
     weights: PyReadonlyArray2<'py, f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let (rows, n_symbols) = rows(&weights)?;
-    Ok(arrays::vector(py, openoutcry_score::net_exposure(&rows, n_symbols)))
+    let n_symbols = n_symbols_of(&weights)?;
+    Ok(arrays::vector(py, openoutcry_score::net_exposure(&arrays::values(&weights), n_symbols)))
+}
+
+/// Return the sum, the number and the longest run of gains, and of losses.
+#[pyfunction]
+pub(crate) fn signed_sums(returns: PyReadonlyArray1<'_, f64>) -> [(f64, usize, usize); 2] {
+    openoutcry_score::signed_sums(&arrays::values(&returns)).map(|side| (side.sum, side.count, side.longest))
 }
 
 /// Return whether returns are constant except for rounding.
 #[pyfunction]
 pub(crate) fn is_riskless(returns: PyReadonlyArray1<'_, f64>) -> bool {
-    openoutcry_score::is_riskless(&returns.as_array().to_vec())
+    openoutcry_score::is_riskless(&arrays::values(&returns))
 }
 
-fn rows(weights: &PyReadonlyArray2<'_, f64>) -> PyResult<(Vec<f64>, usize)> {
+fn n_symbols_of(weights: &PyReadonlyArray2<'_, f64>) -> PyResult<usize> {
     let [n_bars, n_symbols] = [weights.shape()[0], weights.shape()[1]];
     if n_symbols == 0 {
         let message = format!("`weights` must have one column per symbol, at least 1; received shape ({n_bars}, 0)");
         return Err(raise("shape_mismatch", &message));
     }
-    Ok((weights.as_array().iter().copied().collect(), n_symbols))
+    Ok(n_symbols)
 }

@@ -229,8 +229,8 @@ pub(crate) fn orders_in(
 impl Run {
     /// NAV at the close of each bar, shape `(n_bars,)`; 1 at the first.
     #[getter]
-    fn nav<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        arrays::vector(py, self.core.nav.clone())
+    fn nav<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        arrays::borrowed(&slf.get().core.nav, slf)
     }
 
     /// Simple return of each bar after the first, shape `(n_bars - 1,)`.

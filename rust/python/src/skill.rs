@@ -7,7 +7,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays;
+use crate::arrays::{self, values};
 use crate::error::raise;
 
 /// Number of returns, Sharpe ratio per bar, skew and raw kurtosis.
@@ -22,6 +22,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(decay, module)?)?;
     module.add_function(wrap_pyfunction!(deflate, module)?)?;
     module.add_function(wrap_pyfunction!(expected_max, module)?)?;
+    module.add_function(wrap_pyfunction!(long_run_products, module)?)?;
     module.add_function(wrap_pyfunction!(min_backtest_years, module)?)?;
     module.add_function(wrap_pyfunction!(min_track_record, module)?)?;
     module.add_function(wrap_pyfunction!(moments, module)?)?;
@@ -30,7 +31,10 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(power, module)?)?;
     module.add_function(wrap_pyfunction!(probabilistic_sharpe, module)?)?;
     module.add_function(wrap_pyfunction!(regress, module)?)?;
+    module.add_function(wrap_pyfunction!(rolling_beta, module)?)?;
     module.add_function(wrap_pyfunction!(rolling_sharpe, module)?)?;
+    module.add_function(wrap_pyfunction!(rolling_sortino, module)?)?;
+    module.add_function(wrap_pyfunction!(rolling_volatility, module)?)?;
     module.add_function(wrap_pyfunction!(sharpe_errors, module)?)?;
     module.add_function(wrap_pyfunction!(tracking, module)?)?;
     module.add_function(wrap_pyfunction!(trials, module)?)?;
@@ -43,10 +47,6 @@ pub(crate) fn refused(undefined: Undefined) -> PyErr {
 
 fn moments_of((n_returns, sharpe, skew, kurtosis): Given) -> Moments {
     Moments { n_returns, sharpe, skew, kurtosis }
-}
-
-fn values(array: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
-    array.as_array().iter().copied().collect()
 }
 
 /// The fields of a result by name, and the reason of each undefined one.
@@ -206,6 +206,60 @@ fn rolling_sharpe<'py>(
     let fields =
         Fields::new(py).set("ratios", arrays::vector(py, ratios))?.set("errors", arrays::vector(py, errors))?;
     fields.maybe("worst", worst.map(|found| found.0))?.maybe("worst_at", worst.map(|found| found.1))?.with_reasons()
+}
+
+/// Return the beta of every window to its benchmark, NaN before the first.
+///
+/// `means` are those of the series; it is also NaN where the benchmark has a variance of at most `least`.
+#[pyfunction]
+fn rolling_beta<'py>(
+    py: Python<'py>,
+    excess: PyReadonlyArray1<'py, f64>,
+    benchmark: PyReadonlyArray1<'py, f64>,
+    means: (f64, f64),
+    n_window: usize,
+    least: f64,
+) -> Bound<'py, PyArray1<f64>> {
+    arrays::vector(py, skill::rolling_beta(&values(&excess), &values(&benchmark), means, n_window, least))
+}
+
+/// Return the annual volatility of every window, NaN before the first.
+///
+/// `mean` is that of all returns.
+#[pyfunction]
+fn rolling_volatility<'py>(
+    py: Python<'py>,
+    returns: PyReadonlyArray1<'py, f64>,
+    mean: f64,
+    n_window: usize,
+    periods_per_year: f64,
+) -> Bound<'py, PyArray1<f64>> {
+    arrays::vector(py, skill::rolling_volatility(&values(&returns), mean, n_window, periods_per_year))
+}
+
+/// Return the annual Sortino ratio of every window, NaN where undefined.
+#[pyfunction]
+fn rolling_sortino<'py>(
+    py: Python<'py>,
+    excess: PyReadonlyArray1<'py, f64>,
+    n_window: usize,
+    periods_per_year: f64,
+) -> Bound<'py, PyArray1<f64>> {
+    arrays::vector(py, skill::rolling_sortino(&values(&excess), n_window, periods_per_year))
+}
+
+/// Return the long-run sum of products of the scores of a regression.
+///
+/// Row after row of a square with a row for the intercept and each column, with Bartlett weights over `lags`.
+#[pyfunction]
+fn long_run_products(
+    residuals: PyReadonlyArray1<'_, f64>,
+    columns: Vec<PyReadonlyArray1<'_, f64>>,
+    lags: usize,
+) -> Vec<f64> {
+    let columns: Vec<_> = columns.iter().map(values).collect();
+    let columns: Vec<&[f64]> = columns.iter().map(|column| &**column).collect();
+    openoutcry_score::long_run_products(&values(&residuals), &columns, lags)
 }
 
 /// Return the regression of a return series on a benchmark.

@@ -1,6 +1,6 @@
 //! Tables of decisions that arrive in blocks of rows.
 
-use numpy::{PyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use openoutcry::TableBlocks;
 use pyo3::prelude::*;
 
@@ -8,6 +8,24 @@ use crate::arrays;
 use crate::dataset::Dataset;
 use crate::error::to_py;
 use crate::run::Settings;
+
+/// Return the places of values below a limit, int64.
+#[pyfunction]
+pub(crate) fn places_below<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray1<'py, f64>,
+    limit: f64,
+) -> Bound<'py, PyArray1<i64>> {
+    const PART: usize = 32;
+    let (values, mut places) = (arrays::values(&values), Vec::new());
+    for (first, part) in (0..).step_by(PART).zip(values.chunks(PART)) {
+        // Most parts have none, which a loop without a branch per value shows.
+        if part.iter().fold(false, |any, value| any | (*value < limit)) {
+            places.extend((first..).zip(part).filter(|(_, value)| **value < limit).map(|(place, _)| place));
+        }
+    }
+    PyArray1::from_vec(py, places)
+}
 
 /// Return the NAV of tables of target weights at some bars of the window.
 ///
@@ -28,7 +46,7 @@ pub(crate) fn nav_of_blocks<'py>(
         let tables: Vec<PyReadonlyArray2<'_, f64>> = block?.extract()?;
         let n_rows = tables.first().map_or(0, |table| table.as_array().nrows());
         // Copied while the GIL is held: Python code may write to the arrays after we detach.
-        let orders: Vec<Vec<f64>> = tables.iter().map(|table| table.as_array().iter().copied().collect()).collect();
+        let orders: Vec<Vec<f64>> = tables.iter().map(|table| arrays::values(table).into_owned()).collect();
         found.resize_with(tables.len(), Vec::new);
         let runs = runs.get_or_insert_with(|| backtest.table_blocks(tables.len()));
         py.detach(|| runs.advance(orders)).map_err(to_py)?;

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import ValueScale, scale_of_dates, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path
 from openoutcry.report.text_format import number, percent
 from openoutcry.report.views.view_checks import Floats
+from openoutcry.scoring.flag_runs import flag_runs
 
 __all__ = ["RollingLine", "range_sentence", "rolling_line_chart"]
 
@@ -41,8 +43,8 @@ class RollingLine:
 def rolling_line_chart(dates: Sequence[str], line: RollingLine, *, points: int = 600, height: int = 180) -> str:
     """Draw a rolling statistic with at least one defined value."""
     known = np.isfinite(line.values)
-    drawn = line.values[known]
-    values = value_scale([drawn], include=[line.baseline])
+    low, high, last = _range(line.values, known)
+    values = value_scale([np.array([low, high])], include=[line.baseline])
     scale = scale_of_dates([dates])
     canvas = Canvas(
         title=line.name,
@@ -54,23 +56,26 @@ def rolling_line_chart(dates: Sequence[str], line: RollingLine, *, points: int =
         height=height,
         baseline=line.baseline,
     )
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
     paths = []
-    for first, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+    for first, after in zip(*(edges.tolist() for edges in flag_runs(known)), strict=True):
         budget = max(points * (after - first) // len(dates), 2)
         keep = first + downsampling.decimate(line.values[first:after], budget)
         xs, ys = scale.units(downsampling.seconds([dates[i] for i in keep])), values.units(line.values[keep])
         paths.append(line_path(*((xs * 2, ys * 2) if len(xs) == 1 else (xs, ys)), "c-agent oo-strong", line.name))
-    last = float(drawn[-1])
     ends = [EndLabel(line.show(last), values.position(last), "c-agent")] if known[-1] else []
     return canvas.render(paths, ends)
 
 
 def range_sentence(line: RollingLine) -> str:
     """Return the lowest, highest and last value as a sentence."""
-    known = line.values[np.isfinite(line.values)]
-    low, high, last = (line.show(float(each)) for each in (known.min(), known.max(), known[-1]))
+    low, high, last = map(line.show, _range(line.values, np.isfinite(line.values)))
     return f"Between {low} and {high}; {last} at the end."
+
+
+def _range(values: Floats, known: npt.NDArray[np.bool_]) -> tuple[float, float, float]:
+    """Return the lowest, the highest and the last known value; others are NaN."""
+    last = len(known) - 1 - int(known[::-1].argmax())
+    return float(np.nanmin(values)), float(np.nanmax(values)), float(values[last])
 
 
 def _ticks(values: ValueScale, line: RollingLine) -> Callable[[float], str]:

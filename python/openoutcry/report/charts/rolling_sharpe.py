@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path
 from openoutcry.report.text_format import number, percent
 from openoutcry.report.views.statistics_view import Rolling
 from openoutcry.report.views.view_checks import Floats
+from openoutcry.scoring.flag_runs import flag_runs
 
 __all__ = ["rolling_chart", "rolling_lines", "rolling_sentence"]
 
@@ -29,12 +31,12 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
         height: Pixels.
     """
     known = np.isfinite(rolling.sharpe)
-    low, high = (rolling.sharpe + sign * Z95 * rolling.error for sign in (-1.0, 1.0))
     banded = known & np.isfinite(rolling.error)
-    drawn = [rolling.sharpe[known], *(edge[banded] for edge in (low, high) if banded.any())]
-    values = value_scale(drawn, include=[0.0, 0.1, -0.1])
+    edges = [rolling.sharpe, *(_edge(rolling, sign, slice(None)) for sign in (-1.0, 1.0) if banded.any())]
+    values = value_scale([np.array([np.nanmin(edge), np.nanmax(edge)]) for edge in edges], include=[0.0, 0.1, -0.1])
+    del edges  # as long as the run
     scale = scale_of_dates([dates])
-    last = int(np.flatnonzero(known)[-1])
+    last = len(known) - 1 - int(known[::-1].argmax())
     canvas = Canvas(
         title=f"Sharpe ratio over the last {rolling.n_returns:,} returns",
         description=rolling_sentence(rolling),
@@ -45,7 +47,7 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
         height=height,
         baseline=0.0,
     )
-    paths = [_band(dates, (low, high), part, (values, scale), points) for part in _segments(banded)]
+    paths = [_band(dates, rolling, part, (values, scale), points) for part in _segments(banded)]
     for part in _segments(known):
         keep = part.start + downsampling.decimate(rolling.sharpe[part], _share(part, len(dates), points))
         xs, ys = scale.units(downsampling.seconds([dates[i] for i in keep])), values.units(rolling.sharpe[keep])
@@ -100,19 +102,24 @@ def rolling_sentence(rolling: Rolling) -> str:
     banded = known & np.isfinite(rolling.error)
     if not banded.any():
         return f"{text}; no standard error is known."
-    estimate, half = rolling.sharpe[banded], Z95 * rolling.error[banded]
-    above, below = float((estimate > half).mean()), float((estimate < -half).mean())
+    # NaN is neither above nor below.
+    half, n_banded = Z95 * rolling.error, np.count_nonzero(banded)
+    above, below = (np.count_nonzero(of) / n_banded for of in (rolling.sharpe > half, rolling.sharpe < -half))
     return f"{text}. The band is above zero {percent(above, 0)} of the time, below it {percent(below, 0)}."
 
 
-def _band(
-    dates: Sequence[str], edges: tuple[Floats, Floats], part: slice, axes: tuple[ValueScale, DateScale], points: int
-) -> str:
+def _edge(rolling: Rolling, sign: float, at: Any) -> Floats:
+    """Return the lower or the upper edge of the band at some bars."""
+    edge: Floats = rolling.sharpe[at] + sign * Z95 * rolling.error[at]
+    return edge
+
+
+def _band(dates: Sequence[str], rolling: Rolling, part: slice, axes: tuple[ValueScale, DateScale], points: int) -> str:
     values, scale = axes
     least = max(_share(part, len(dates), points) // 2, 2)
     at = np.unique(np.linspace(part.start, part.stop - 1, min(least, part.stop - part.start)).astype(np.intp))
     xs = scale.units(downsampling.seconds([dates[i] for i in at]))
-    low, high = (values.units(edge[at]) for edge in edges)
+    low, high = (values.units(_edge(rolling, sign, at)) for sign in (-1.0, 1.0))
     return area_path(xs, high, low, "oo-band", "")
 
 
@@ -125,5 +132,4 @@ def _at_least_a_dot(xs: list[int], ys: list[int]) -> tuple[list[int], list[int]]
 
 
 def _segments(known: npt.NDArray[np.bool_]) -> list[slice]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
-    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return [slice(int(a), int(b)) for a, b in zip(*flag_runs(known), strict=True)]

@@ -1,5 +1,7 @@
 use crate::account::book::Book;
+use crate::account::outcome::Stepped;
 use crate::account::totals::Totals;
+use crate::vector::lane_sums::Block;
 
 /// One account with its orders, and the output of its NAV.
 #[derive(Debug)]
@@ -12,6 +14,17 @@ pub struct BlockRun<'a> {
     pub nav: &'a mut Vec<f64>,
     /// Sums over the steps; for one account only.
     pub totals: Option<&'a mut Totals>,
+    /// Receives each bar of [`crate::run_held`].
+    pub held: Option<&'a mut Vec<HeldBar>>,
+}
+
+/// A bar over which an account of at most eight symbols only holds.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldBar {
+    /// Outcome of the hold.
+    pub stepped: Stepped,
+    /// Weight of each symbol at the close.
+    pub weights: Block,
 }
 
 impl BlockRun<'_> {

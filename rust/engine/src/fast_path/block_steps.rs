@@ -59,9 +59,11 @@ pub fn run_block<const A: usize>(
         for track in tracks.iter_mut() {
             track.advance(stepped, market.n_symbols());
         }
-        let holds = A == 1 && !gaps && tracks[0].orders.first().is_some_and(|order| order.is_nan());
-        let held = if holds { held_bars::run(market, rules, &mut tracks[0], workspace) } else { 0 };
-        tracks[0].advance(held, market.n_symbols());
+        let holds = !gaps && tracks.iter().all(|track| track.orders.first().is_some_and(|order| order.is_nan()));
+        let held = if holds { held_bars::run(market, rules, tracks, workspace) } else { 0 };
+        for track in tracks.iter_mut() {
+            track.advance(held, market.n_symbols());
+        }
         n_steps += stepped + held;
         // The loops take turns. A run that ends elsewhere has met a decision that neither supports.
         if held == 0 {
@@ -131,7 +133,8 @@ impl<const A: usize, const N: usize, const GAPS: bool, const VARIES: bool, const
             totals = **of;
         }
         while n_steps < n_decisions && !market.has_actions(first + n_steps + 1) {
-            if A == 1 && !GAPS && tracks[0].orders[n_steps * n].is_nan() && held_bars::begins(tracks, n_steps * n, n) {
+            let holds = || tracks.iter().all(|track| track.orders[n_steps * n].is_nan());
+            if !GAPS && holds() && held_bars::begins(tracks, n_steps * n, n) {
                 break;
             }
             for (symbol, ordered) in ordered.iter_mut().enumerate().take(n) {

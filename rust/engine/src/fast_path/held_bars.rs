@@ -1,19 +1,23 @@
-//! Bars over which one account of few symbols only holds.
+//! Bars over which one or eight accounts of few symbols only hold.
 //!
 //! Shares stay, so a bar costs one valuation; cash moves only where interest or a borrow fee accrues. The numbers are
 //! those of the step, expression by expression.
 
 use pulp::{Simd, WithSimd};
 
+use crate::account::block_terms::BlockTerms;
 use crate::account::book::{Book, MAX_NAV};
 use crate::account::costs::StepCosts;
+use crate::account::outcome::Stepped;
 use crate::account::rates::Rates;
 use crate::account::rules::Rules;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_vector::costs;
-use crate::fast_path::block_run::BlockRun;
+use crate::fast_path::block_run::{BlockRun, HeldBar};
+use crate::fast_path::features::Features;
+use crate::fast_path::held_together;
 use crate::market::dataset::Dataset;
-use crate::vector::lane_sums::Block;
+use crate::vector::lane_sums::{Block, LANES, each};
 
 /// Fewest holds in a row that are worth the change to this loop and back.
 const STRETCH: usize = 8;
@@ -24,15 +28,44 @@ const STRETCH: usize = 8;
 #[cold]
 #[inline(never)]
 pub(super) fn begins(tracks: &[BlockRun<'_>], place: usize, n_symbols: usize) -> bool {
-    let stretch = tracks[0].orders.get(place..place + STRETCH * n_symbols);
-    stretch.is_some_and(|orders| orders.iter().all(|order| order.is_nan()))
+    tracks.iter().all(|track| {
+        let stretch = track.orders.get(place..place + STRETCH * n_symbols);
+        stretch.is_some_and(|orders| orders.iter().all(|order| order.is_nan()))
+    })
 }
 
-/// Runs the decisions of an account while they are holds.
+/// Runs the decisions of one or eight accounts while they are holds.
 ///
 /// Returns how many were run. No price is missing. It stops before a decision that the fast path does not support.
-pub(super) fn run(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace: &Workspace) -> usize {
-    match (market.n_symbols(), track.totals.is_some()) {
+pub(super) fn run<const A: usize>(
+    market: &Dataset,
+    rules: &Rules,
+    tracks: &mut [BlockRun<'_>; A],
+    workspace: &Workspace,
+) -> usize {
+    if let [track] = &mut tracks[..] {
+        return run_one(market, rules, track, workspace);
+    }
+    match <&mut [BlockRun<'_>; LANES]>::try_from(&mut tracks[..]) {
+        Ok(tracks) => held_together::run(market, rules, tracks, workspace),
+        Err(_) => 0,
+    }
+}
+
+/// Runs the decisions of an account of at most eight symbols while they are holds.
+///
+/// Returns how many were run, with the outcome of each in `track.held`. It stops before a decision that the fast path
+/// does not support; run that step with `step_once`, which gives the same numbers.
+pub fn run_held(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace: &Workspace) -> usize {
+    let features = Features::of(market, BlockTerms::all(rules));
+    if market.n_symbols() > LANES || features.is_none_or(|of| of.gaps) {
+        return 0;
+    }
+    run_one(market, rules, track, workspace)
+}
+
+fn run_one(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, workspace: &Workspace) -> usize {
+    match (market.n_symbols(), track.totals.is_some() || track.held.is_some()) {
         (1, false) => workspace.arch.dispatch(Held::<1, false>::of(market, rules, track)),
         (1, true) => workspace.arch.dispatch(Held::<1, true>::of(market, rules, track)),
         (2..=4, false) => workspace.arch.dispatch(Held::<4, false>::of(market, rules, track)),
@@ -44,7 +77,7 @@ pub(super) fn run(market: &Dataset, rules: &Rules, track: &mut BlockRun<'_>, wor
 
 /// Held bars of an account of at most `N` symbols.
 ///
-/// With `REPORTS` it adds the totals.
+/// With `REPORTS` it adds the totals, and keeps the bars where they are wanted.
 struct Held<'r, 'a, const N: usize, const REPORTS: bool> {
     market: &'r Dataset,
     rules: &'r Rules,
@@ -71,7 +104,7 @@ impl<'r, 'a, const N: usize, const REPORTS: bool> Held<'r, 'a, N, REPORTS> {
                 break;
             }
             let values = product(&shares, &market.closes(bar)[0]);
-            let mut accrual = Accrual { cash, paid: StepCosts::default() };
+            let mut accrual = Accrual { cash, paid: StepCosts::default(), interest: 0.0 };
             if ACCRUES {
                 accrual = Accrual::of(rates, market, cash, short_value(&shares, &market.fill_prices(bar)[0]));
             }
@@ -83,6 +116,10 @@ impl<'r, 'a, const N: usize, const REPORTS: bool> Held<'r, 'a, N, REPORTS> {
             if REPORTS {
                 let weights = weights(&shares, &values, after);
                 totals.add(nav, 0.0, &accrual.paid, (total(&weights.map(f64::abs)), total(&weights)));
+                if let Some(held) = &mut track.held {
+                    let stepped = stepped(after, after / nav - 1.0, &accrual);
+                    held.push(HeldBar { stepped, weights: each(|k| weights.get(k).copied().unwrap_or(0.0)) });
+                }
             }
             (cash, nav) = (accrual.cash, after);
             track.nav.push(nav);
@@ -106,21 +143,40 @@ impl<const N: usize, const REPORTS: bool> WithSimd for Held<'_, '_, N, REPORTS> 
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
-        let (book, rates) = (&*self.track.book, &self.rules.rates);
-        let is_short = book.shares[0].iter().any(|shares| *shares < 0.0);
-        let accrues = if is_short {
-            (rates.cash, rates.financing, rates.borrow) != (0.0, 0.0, 0.0)
-        } else {
-            rate(rates, book.cash) != 0.0
-        };
-        if accrues { self.run::<true>() } else { self.run::<false>() }
+        if accrues(self.track.book, &self.rules.rates) { self.run::<true>() } else { self.run::<false>() }
     }
 }
 
-/// Cash after interest and the borrow fee of a bar, and what was paid.
+/// Returns whether the cash of an account moves on a bar without a trade.
+pub(super) fn accrues(book: &Book, rates: &Rates) -> bool {
+    if book.shares[0].iter().any(|shares| *shares < 0.0) {
+        (rates.cash, rates.financing, rates.borrow) != (0.0, 0.0, 0.0)
+    } else {
+        rate(rates, book.cash) != 0.0
+    }
+}
+
+/// Returns the outcome of a hold.
+fn stepped(nav: f64, reward: f64, accrual: &Accrual) -> Stepped {
+    Stepped {
+        nav,
+        reward,
+        costs: accrual.paid,
+        interest: accrual.interest,
+        dividends: 0.0,
+        settlement: 0.0,
+        shortfall: 0.0,
+        turnover: 0.0,
+        forced_turnover: 0.0,
+        terminated: false,
+    }
+}
+
+/// Cash after interest and the borrow fee of a bar, and what was paid and received.
 struct Accrual {
     cash: f64,
     paid: StepCosts,
+    interest: f64,
 }
 
 impl Accrual {
@@ -128,14 +184,14 @@ impl Accrual {
     fn of(rates: &Rates, market: &Dataset, cash: f64, short: f64) -> Self {
         let (own, ppy) = (cash - short, market.accruals_per_year());
         let (idle, borrow) = (own * rate(rates, own) / ppy, short * rates.borrow / ppy);
-        let (paid, _) = costs((0.0, 0.0, 0.0), (own, idle, borrow));
-        Self { cash: cash + idle - borrow, paid }
+        let (paid, interest) = costs((0.0, 0.0, 0.0), (own, idle, borrow));
+        Self { cash: cash + idle - borrow, paid, interest }
     }
 }
 
 /// Returns the rate on own cash.
 #[inline(always)]
-fn rate(rates: &Rates, own: f64) -> f64 {
+pub(super) fn rate(rates: &Rates, own: f64) -> f64 {
     if own >= 0.0 { rates.cash } else { rates.financing }
 }
 

@@ -15,6 +15,7 @@ mod block_steps;
 mod features;
 mod few_symbols;
 mod held_bars;
+mod held_together;
 mod lane_group;
 pub(crate) mod log_returns;
 mod many_symbols;
@@ -27,8 +28,9 @@ mod single_trade;
 
 pub use account_block::AccountBlock;
 pub use account_store::{AccountStore, AccountStoreMut};
-pub use block_run::BlockRun;
+pub use block_run::{BlockRun, HeldBar};
 pub use block_steps::run_block;
+pub use held_bars::run_held;
 pub use lane_group::{BlockOrders, BlockOutcome, step_block};
 pub use many_symbols::{StoreWorkspace, step_store};
 pub use observation_writer::{ObservationRows, SlidingRows};

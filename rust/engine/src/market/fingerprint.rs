@@ -8,6 +8,9 @@ pub(crate) const MAGIC: &[u8] = b"openoutcry/dataset/v1\0";
 /// Values that are written at once.
 const PART: usize = 128;
 
+/// Bytes that are hashed at once.
+const WAITING: usize = 1 << 13;
+
 impl Dataset {
     /// Returns the canonical bytes of the dataset.
     ///
@@ -27,8 +30,20 @@ impl Dataset {
 }
 
 fn digest(dataset: &Dataset) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    write(dataset, &mut |bytes| hash.update(bytes));
+    let (mut hash, mut waiting) = (Sha256::new(), Vec::with_capacity(WAITING));
+    // A call of the hash for each short text or number would take longer than the digest.
+    write(dataset, &mut |bytes| {
+        if waiting.len() + bytes.len() > WAITING {
+            hash.update(&waiting);
+            waiting.clear();
+        }
+        if bytes.len() > WAITING {
+            hash.update(bytes);
+        } else {
+            waiting.extend_from_slice(bytes);
+        }
+    });
+    hash.update(&waiting);
     hash.finalize().into()
 }
 

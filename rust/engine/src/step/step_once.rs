@@ -37,7 +37,8 @@ pub fn step_once(
         return Err(StepError::WeightCount { expected: market.n_symbols(), received: orders.len() });
     }
     workspace.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
-    if workspace.detail != Detail::Full
+    // A hold fills nothing, so the fast path leaves out neither an event nor an average price.
+    if (workspace.detail != Detail::Full || orders.iter().all(|order| order.is_nan()))
         && let Some(stepped) = fast_path::step(market, rules, book, workspace)
     {
         return Ok(stepped);

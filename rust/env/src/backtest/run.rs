@@ -2,7 +2,8 @@ use std::sync::OnceLock;
 
 use openoutcry_contract::Refusal;
 use openoutcry_engine::{
-    BlockRun, Book, Dataset, Detail, Event, Rules, StepError, Stepped, Totals, Window, Workspace, run_block, step_once,
+    BlockRun, Book, Dataset, Detail, Event, HeldBar, Rules, StepError, Stepped, Totals, Window, Workspace, run_block,
+    step_once,
 };
 
 use crate::backtest::order_table::OrderTable;
@@ -178,7 +179,7 @@ impl Run {
             return Ok(flows);
         }
         let mut flows = Flows::none(self.window.n_decisions());
-        self.replay(data, Detail::Money, |bar, _, stepped| flows.set(bar - 1, stepped))?;
+        self.replay(data, Detail::Money, |bar, seen| flows.set(bar - 1, seen.stepped))?;
         Ok(self.flows.get_or_init(|| flows))
     }
 
@@ -203,7 +204,7 @@ impl Run {
         let mut pace = Pace::default();
         while nav.len() < self.window.n_decisions() && self.terminated_at.is_none_or(|last| nav.len() <= last) {
             let orders = self.orders.rows_from(nav.len());
-            let track = BlockRun { book: &mut book, orders, nav: &mut nav, totals: Some(&mut totals) };
+            let track = BlockRun { book: &mut book, orders, nav: &mut nav, totals: Some(&mut totals), held: None };
             if pace.run(|| run_block(data, &self.rules, &mut [track], &workspace)) == 0 {
                 let stepped = step_once(data, &self.rules, &mut book, &orders[..n_symbols], &mut workspace)?;
                 totals.add(self.nav[nav.len()], stepped.turnover, &stepped.costs, book.exposure());
@@ -225,8 +226,8 @@ impl Run {
     /// Returns an error if `data` is not the dataset of the run.
     pub fn weights(&self, data: &Dataset) -> Result<Vec<f64>, StepError> {
         let mut weights = vec![0.0; self.nav.len() * data.n_symbols()];
-        self.replay(data, Detail::Money, |bar, episode, _| {
-            episode.write_weights(&mut weights[bar * data.n_symbols()..][..data.n_symbols()]);
+        self.replay(data, Detail::Money, |bar, seen| {
+            weights[bar * data.n_symbols()..][..data.n_symbols()].copy_from_slice(seen.weights);
         })?;
         Ok(weights)
     }
@@ -238,7 +239,7 @@ impl Run {
     /// Returns an error if `data` is not the dataset of the run.
     pub fn fills(&self, data: &Dataset) -> Result<Vec<Fill>, StepError> {
         let mut fills = Vec::new();
-        self.replay(data, Detail::Full, |bar, episode, _| fills.extend(self.fills_of(bar, episode)))?;
+        self.replay(data, Detail::Full, |bar, seen| fills.extend(self.fills_of(bar, seen.events)))?;
         Ok(fills)
     }
 
@@ -250,46 +251,65 @@ impl Run {
     pub fn positions(&self, data: &Dataset) -> Result<(Vec<f64>, Vec<Fill>), StepError> {
         let (n_symbols, mut fills) = (data.n_symbols(), Vec::new());
         let (mut weights, mut flows) = (vec![0.0; self.nav.len() * n_symbols], Flows::none(self.window.n_decisions()));
-        self.replay(data, Detail::Full, |bar, episode, stepped| {
-            flows.set(bar - 1, stepped);
-            episode.write_weights(&mut weights[bar * n_symbols..][..n_symbols]);
-            fills.extend(self.fills_of(bar, episode));
+        self.replay(data, Detail::Full, |bar, seen| {
+            flows.set(bar - 1, seen.stepped);
+            weights[bar * n_symbols..][..n_symbols].copy_from_slice(seen.weights);
+            fills.extend(self.fills_of(bar, seen.events));
         })?;
         self.flows.get_or_init(|| flows);
         Ok((weights, fills))
     }
 
-    /// Returns the fills of the last step of an episode.
-    fn fills_of(&self, bar: usize, episode: &Episode) -> impl Iterator<Item = Fill> {
+    /// Returns the fills of a step.
+    fn fills_of(&self, bar: usize, events: &[Event]) -> impl Iterator<Item = Fill> {
         let bar = self.window.start + bar;
-        episode.events().iter().filter_map(move |event| match *event {
+        events.iter().filter_map(move |event| match *event {
             Event::Filled { symbol, shares, price } => Some(Fill { bar, symbol, shares, price }),
             _ => None,
         })
     }
 
     /// Replays the decisions and calls `see` after each with its bar in the window.
-    fn replay(
-        &self,
-        data: &Dataset,
-        detail: Detail,
-        mut see: impl FnMut(usize, &Episode, &Stepped),
-    ) -> Result<(), StepError> {
+    fn replay(&self, data: &Dataset, detail: Detail, mut see: impl FnMut(usize, Seen<'_>)) -> Result<(), StepError> {
         let n_symbols = data.n_symbols();
         if self.orders.n_weights() != self.window.n_decisions() * n_symbols {
             return Err(StepError::StateMismatch);
         }
         let mut episode = Episode::new(data, self.window, self.rules.clone(), detail);
-        for decision in 0..self.window.n_decisions() {
-            if episode.done() {
-                break;
+        let (mut decision, mut held, mut weights) = (0, Vec::new(), vec![0.0; n_symbols]);
+        while decision < self.window.n_decisions() && !episode.done() {
+            let rows = self.orders.rows_from(decision);
+            held.clear();
+            episode.hold(data, &rows[..rows.len().min(HELD * n_symbols)], &mut held);
+            for HeldBar { stepped, weights } in &held {
+                decision += 1;
+                self.check(decision, stepped)?;
+                see(decision, Seen { weights: &weights[..n_symbols], events: &[], stepped });
             }
-            let stepped = episode.trade(data, &self.orders.rows_from(decision)[..n_symbols])?;
-            if stepped.nav.to_bits() != self.nav[decision + 1].to_bits() {
-                return Err(StepError::StateMismatch);
+            if held.is_empty() {
+                let stepped = episode.trade(data, &rows[..n_symbols])?;
+                decision += 1;
+                self.check(decision, &stepped)?;
+                episode.write_weights(&mut weights);
+                see(decision, Seen { weights: &weights, events: episode.events(), stepped: &stepped });
             }
-            see(decision + 1, &episode, &stepped);
         }
         Ok(())
     }
+
+    /// Checks that a step of a replay gives the NAV of the run.
+    fn check(&self, bar: usize, stepped: &Stepped) -> Result<(), StepError> {
+        if stepped.nav.to_bits() == self.nav[bar].to_bits() { Ok(()) } else { Err(StepError::StateMismatch) }
+    }
+}
+
+/// Holds that are replayed before they are seen.
+const HELD: usize = 512;
+
+/// A step of a replay.
+struct Seen<'s> {
+    /// Weights at its close.
+    weights: &'s [f64],
+    events: &'s [Event],
+    stepped: &'s Stepped,
 }

@@ -154,6 +154,7 @@ impl<'a> Backtest<'a> {
             orders: account.run.orders.rows_from(decision),
             nav: &mut account.run.nav,
             totals: if A == 1 { account.totals.as_mut() } else { None },
+            held: None,
         });
         run_block(self.data, &self.rules, &mut tracks, workspace)
     }
@@ -174,7 +175,8 @@ impl TableBlocks<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the rows leave the window or differ in number, hold an infinity, or a step is refused.
+    /// Returns an error if the rows leave the window or differ in number, or hold an infinity; then no account has
+    /// changed. Returns an error if a step is refused.
     pub fn advance(&mut self, tables: Vec<Vec<f64>>) -> Result<(), StepError> {
         let Backtest { data, window, .. } = self.backtest;
         if tables.len() != self.accounts.len() {
@@ -182,14 +184,16 @@ impl TableBlocks<'_> {
         }
         let (n_symbols, left) = (data.n_symbols(), window.n_decisions() - self.n_rows);
         let n_rows = tables.first().map_or(0, |orders| orders.len() / n_symbols).min(left);
-        for (account, orders) in self.accounts.iter_mut().zip(tables) {
+        let read = |orders: Vec<f64>| {
             if orders.len() != n_rows * n_symbols {
                 return Err(StepError::WeightCount { expected: n_rows * n_symbols, received: orders.len() });
             }
             let orders = OrderTable::new(orders, n_symbols);
-            if let Some(fault) = not_finite(window.start + self.n_rows, n_symbols, &orders) {
-                return Err(fault);
-            }
+            not_finite(window.start + self.n_rows, n_symbols, &orders).map_or(Ok(orders), Err)
+        };
+        // All are read before the first changes an account.
+        let tables = tables.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        for (account, orders) in self.accounts.iter_mut().zip(tables) {
             account.take_rows(orders);
         }
         self.backtest.run_rows(&mut self.accounts, n_rows, &mut self.workspace);

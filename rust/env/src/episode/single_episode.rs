@@ -1,6 +1,7 @@
 use openoutcry_contract::{Decision, PrintedCloses, Refusal, to_orders};
 use openoutcry_engine::{
-    Book, ConfigError, Dataset, Detail, Event, Rules, StepError, Stepped, Window, Workspace, step_once,
+    BlockRun, Book, ConfigError, Dataset, Detail, Event, HeldBar, Rules, StepError, Stepped, Window, Workspace,
+    run_held, step_once,
 };
 
 use crate::episode::reward::Shaping;
@@ -103,6 +104,17 @@ impl Episode {
         let stepped = self.advance(data, orders)?;
         self.refusals.clear();
         Ok(stepped)
+    }
+
+    /// Runs the first decisions of one weight per symbol while they are holds, and adds each to `held`.
+    ///
+    /// It may stop at a hold, which [`Episode::trade`] supports.
+    pub(crate) fn hold(&mut self, data: &Dataset, orders: &[f64], held: &mut Vec<HeldBar>) {
+        if orders[..data.n_symbols()].iter().all(|order| order.is_nan()) {
+            let mut nav = Vec::new();
+            let mut track = BlockRun { book: &mut self.book, orders, nav: &mut nav, totals: None, held: Some(held) };
+            run_held(data, &self.rules, &mut track, &self.workspace);
+        }
     }
 
     /// Trades with shaping, and returns the step and its reward.

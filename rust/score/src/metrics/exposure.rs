@@ -27,7 +27,10 @@ fn rows(weights: &[f64], n_symbols: usize) -> std::slice::ChunksExact<'_, f64> {
 }
 
 /// Returns the sum over symbols in the order of the contract: eight lanes, i mod 8.
-fn sum(values: impl Iterator<Item = f64>) -> f64 {
+fn sum(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    if values.len() == 1 {
+        return values.fold(0.0, |sum, value| sum + value);
+    }
     let mut lane = [0.0; 8];
     for (i, value) in values.enumerate() {
         lane[i % 8] += value;

@@ -30,10 +30,25 @@ pub fn standard_deviation(values: &[f64]) -> Statistic {
 /// not the track.
 #[must_use]
 pub fn is_riskless(returns: &[f64]) -> bool {
+    if shows_risk(&returns[..returns.len().min(SHOWN)], returns.len()) {
+        return false;
+    }
     match Central::of(returns) {
         Ok(central) => central.is_riskless(),
         Err(_) => !varies(returns),
     }
+}
+
+/// Returns that are read first: those of most series show that it has risk.
+const SHOWN: usize = 4096;
+
+/// Returns whether the first of many returns vary so much that all together have risk.
+///
+/// The squares of all distances from the mean of all are at least those of a part from its own mean. The factor covers
+/// rounding.
+fn shows_risk(part: &[f64], n_returns: usize) -> bool {
+    let squares = Central::of(part).map_or(0.0, |part| part.variance * part.n as f64);
+    squares > 4.0 * MIN_DEVIATION * MIN_DEVIATION * n_returns as f64
 }
 
 /// Returns the population skewness.

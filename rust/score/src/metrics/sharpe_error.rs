@@ -1,4 +1,5 @@
 use crate::error::{Statistic, Undefined, year};
+use crate::metrics::lagged_products::LaggedProducts;
 use crate::metrics::moments::{Moments, mean};
 
 /// Returns the standard error of the annual Sharpe ratio.
@@ -74,18 +75,25 @@ pub fn hac(excess: &[f64], periods_per_year: f64, lags: usize) -> Result<Hac, Un
     }
     let mean = mean(excess)?;
     let deviation = (excess.iter().map(|r| (r - mean) * (r - mean)).sum::<f64>() / n).sqrt();
-    let standard: Vec<f64> = excess.iter().map(|r| (r - mean) / deviation).collect();
-    let parts: Vec<f64> = standard.iter().map(|z| z - 0.5 * moments.sharpe * (z * z - 1.0)).collect();
-    let weighted = (1..=lags).map(|lag| 2.0 * (1.0 - lag as f64 / (lags + 1) as f64) * product(&parts, lag));
-    let variance = (product(&parts, 0) + weighted.sum::<f64>()) / n;
+    let standard = |r: &f64| (r - mean) / deviation;
+    let part = |r: &f64| {
+        let z = standard(r);
+        z - 0.5 * moments.sharpe * (z * z - 1.0)
+    };
+    let parts = products(excess, lags, part);
+    let weighted = (1..=lags).map(|lag| 2.0 * (1.0 - lag as f64 / (lags + 1) as f64) * parts.sums()[lag]);
+    let variance = (parts.sums()[0] + weighted.sum::<f64>()) / n;
     if variance <= 0.0 {
         return Err(Undefined::NoPrecision);
     }
     let standard_error = (periods_per_year * variance / (n - 1.0)).sqrt();
-    Ok(Hac { standard_error, lags, autocorrelation: product(&standard, 1) / n })
+    Ok(Hac { standard_error, lags, autocorrelation: products(excess, 1, standard).sums()[1] / n })
 }
 
-/// Returns the sum of the products of values `lag` apart.
-fn product(values: &[f64], lag: usize) -> f64 {
-    values[lag..].iter().zip(values).map(|(later, earlier)| later * earlier).sum()
+/// Returns the sums of products of a function of each value.
+fn products(values: &[f64], lags: usize, of: impl Fn(&f64) -> f64) -> LaggedProducts {
+    LaggedProducts::of(values.len(), lags, |rows, found| {
+        found.clear();
+        found.extend(values[rows].iter().map(&of));
+    })
 }

@@ -14,6 +14,7 @@ mod passive_mix;
 mod past_mix;
 pub mod power;
 mod rolling_sharpe;
+mod rolling_windows;
 
 pub use benchmark::{Regression, Tracking, regress, tracking};
 pub use calibration::{Bin, Calibration, Stated, calibrate};
@@ -24,3 +25,4 @@ pub use min_track_record::{min_backtest_years, min_track_record};
 pub use passive_mix::unexplained;
 pub use past_mix::unexplained_by_past;
 pub use rolling_sharpe::{Decay, decay, rolling_sharpe, worst};
+pub use rolling_windows::{rolling_beta, rolling_sortino, rolling_volatility};
