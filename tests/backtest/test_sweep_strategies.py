@@ -25,7 +25,7 @@ EDGES: dict[str, list[dict[str, Any]]] = {
         {"fast": 2, "slow": 65},
         {"fast": 60, "slow": 65, "side": "long-short"},
         {"fast": 2, "slow": 300, "side": "long-short"},
-        {"fast": 58, "slow": 70, "side": "long-short"},
+        {"fast": 50, "slow": 70, "side": "long-short"},
     ],
     "mean-reversion": [
         {"window": 5, "width": 0.5, "side": "long"},
