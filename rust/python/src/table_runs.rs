@@ -57,7 +57,15 @@ impl TableRuns {
     fn new(dataset: &Dataset, settings: Settings, metric: Option<Text>) -> PyResult<Self> {
         settings.backtest(dataset)?;
         let metric = metric.map(|metric| check_metric(&metric).map(|()| metric.to_string())).transpose()?;
-        Ok(Self { dataset: dataset.clone(), settings, metric, tables: Vec::new(), rules: Vec::new(), closes: None, memory: Memory::default() })
+        Ok(Self {
+            dataset: dataset.clone(),
+            settings,
+            metric,
+            tables: Vec::new(),
+            rules: Vec::new(),
+            closes: None,
+            memory: Memory::default(),
+        })
     }
 
     /// Add a copy of target weights, shape `(n_bars, n_symbols)`.

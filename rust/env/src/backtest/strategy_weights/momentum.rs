@@ -14,10 +14,17 @@ pub(super) struct Returns {
     pub(super) negative: Vec<Vec<f64>>,
 }
 
-/// The number of symbols held, by the number shown.
-fn held_counts(n_symbols: usize, share: f64) -> Vec<f64> {
-    let whole = |value: f64| libm::floor(value);
-    (0..=n_symbols).map(|shown| shown as f64).map(|n| whole(share * n).max(1.0).min(whole(n / 2.0))).collect()
+/// The numbers of symbols on some bars, and whether symbols are sold short.
+struct Counts<'c> {
+    shown: &'c [f64],
+    /// Symbols held, and as many sold short.
+    held: &'c [f64],
+    is_short: bool,
+}
+
+/// Returns the number of symbols held of those shown.
+fn n_held(n_shown: f64, share: f64) -> f64 {
+    libm::floor(share * n_shown).max(1.0).min(libm::floor(n_shown / 2.0))
 }
 
 /// Writes the returns of windows without their last `skip` bars.
@@ -40,17 +47,28 @@ pub(super) fn write_returns(closes: &[f64], window: usize, skip: usize, negative
 /// `counts` are the numbers of symbols that are shown.
 pub(super) fn weigh(returns: &Returns, counts: &[f64], share: f64, is_short: bool, rows: &mut [f64]) {
     let n_symbols = returns.negative.len();
-    let held = held_counts(n_symbols, share);
-    let held: Vec<f64> = counts.iter().map(|count| held[*count as usize]).collect();
+    let (mut last, mut of_last) = (0.0, 0.0);
+    let held = counts.iter().map(|count| {
+        // The number shown rarely changes from bar to bar.
+        if *count != last {
+            (last, of_last) = (*count, n_held(*count, share));
+        }
+        of_last
+    });
+    let held: Vec<f64> = held.collect();
     let mut ranks = vec![[0.0; TOGETHER]; n_symbols];
     for first in (0..returns.n_bars).step_by(TOGETHER) {
         let bars = first..returns.n_bars.min(first + TOGETHER);
         let part: Vec<&[f64]> = returns.negative.iter().map(|column| &column[bars.clone()]).collect();
-        if n_symbols <= PAIRED { rank_pairs(&part, &mut ranks) } else { rank_sorted(&part, &mut ranks) }
+        if n_symbols <= PAIRED {
+            rank_pairs(&part, &mut ranks);
+        } else {
+            rank_sorted(&part, &mut ranks);
+        }
         let rows = &mut rows[bars.start * n_symbols..bars.end * n_symbols];
-        let (counts, held) = (&counts[bars.clone()], &held[bars]);
+        let counts = Counts { shown: &counts[bars.clone()], held: &held[bars], is_short };
         for (symbol, (ranks, part)) in ranks.iter().zip(part).enumerate() {
-            write_sides(rows, (symbol, n_symbols), ranks, part, (counts, held), is_short);
+            write_sides(rows, (symbol, n_symbols), (ranks, part), &counts);
         }
     }
 }
@@ -59,27 +77,26 @@ pub(super) fn weigh(returns: &Returns, counts: &[f64], share: f64, is_short: boo
 fn write_sides(
     rows: &mut [f64],
     (symbol, n_symbols): (usize, usize),
-    ranks: &[f64; TOGETHER],
-    negative: &[f64],
-    (counts, held): (&[f64], &[f64]),
-    is_short: bool,
+    (ranks, negative): (&[f64; TOGETHER], &[f64]),
+    counts: &Counts<'_>,
 ) {
+    let Counts { shown, held, is_short } = *counts;
     let mut weights = [0.0; TOGETHER];
     with_vector_instructions(
         #[inline(always)]
         || {
-            let bars = weights.iter_mut().zip(ranks).zip(negative).zip(counts).zip(held);
+            let bars = weights.iter_mut().zip(ranks).zip(negative).zip(shown).zip(held);
             for ((((weight, rank), negative), count), held) in bars {
                 let long = if rank < held { 1.0 } else { 0.0 };
-                let is_low = (*rank >= count - held) & (*negative < f64::INFINITY);
+                let is_low = *rank >= count - held && *negative < f64::INFINITY;
                 let short = if is_low { 1.0 } else { 0.0 };
                 let side = if is_short { (long - short) / 2.0 } else { long };
-                let is_held = (*negative < f64::INFINITY) & (*held > 0.0);
+                let is_held = *negative < f64::INFINITY && *held > 0.0;
                 *weight = if is_held { side / held } else { 0.0 };
             }
         },
     );
-    for ((row, weight), count) in rows.chunks_exact_mut(n_symbols).zip(weights).zip(counts) {
+    for ((row, weight), count) in rows.chunks_exact_mut(n_symbols).zip(weights).zip(shown) {
         if *count > 0.0 {
             row[symbol] = weight;
         }
@@ -88,7 +105,9 @@ fn write_sides(
 
 /// Ranks by comparing all pairs; the first of two equal symbols comes first.
 fn rank_pairs(columns: &[&[f64]], ranks: &mut [[f64; TOGETHER]]) {
-    ranks.iter_mut().for_each(|ranks| ranks.fill(0.0));
+    for ranks in ranks.iter_mut() {
+        ranks.fill(0.0);
+    }
     for later in 1..columns.len() {
         let (before, from) = ranks.split_at_mut(later);
         for (earlier, column) in before.iter_mut().zip(columns) {

@@ -128,9 +128,8 @@ impl Tile {
             let windows = |lookback: usize| {
                 let origin = stretch.end - closes.len();
                 let first = stretch.start.max(origin + lookback - 1);
-                (first < stretch.end).then(|| {
-                    (&closes[first + 1 - lookback - origin..], first - bars.start..stretch.end - bars.start)
-                })
+                (first < stretch.end)
+                    .then(|| (&closes[first + 1 - lookback - origin..], first - bars.start..stretch.end - bars.start))
             };
             for WindowMeans { length, values } in &mut *distances {
                 let Some((closes, part)) = windows(*length) else { continue };
@@ -152,13 +151,7 @@ impl Tile {
     }
 
     /// Writes the weights of a symbol that do not depend on other symbols, on the bars where it is shown.
-    fn weigh(
-        &mut self,
-        rule: &StrategyRule,
-        part: Range<usize>,
-        (place, n_symbols): (usize, usize),
-        rows: &mut [f64],
-    ) {
+    fn weigh(&mut self, rule: &StrategyRule, part: Range<usize>, (place, n_symbols): (usize, usize), rows: &mut [f64]) {
         let mut weights = std::mem::take(&mut self.weights);
         let shown = &mut weights[part.clone()];
         match *rule {

@@ -31,23 +31,21 @@ pub(super) fn write_means(closes: &[f64], bars: &Range<usize>, origin: usize, me
         || {
             let mut sums = [0.0; TOGETHER];
             for start in (0..closes.len()).step_by(TOGETHER) {
-                add_windows(&closes[start..], closes.len() - start, bars, origin, means, &mut sums);
+                add_windows(&closes[start..], (bars, origin), means, &mut sums);
             }
         },
     );
 }
 
-/// Writes the means of windows that begin at the first closes, of `n_left` to the end.
+/// Writes the means of the windows that begin at the first closes.
 #[inline(always)]
 fn add_windows(
     closes: &[f64],
-    n_left: usize,
-    bars: &Range<usize>,
-    origin: usize,
+    (bars, origin): (&Range<usize>, usize),
     means: &mut [WindowMeans],
     sums: &mut [f64; TOGETHER],
 ) {
-    let mut n_added = 1;
+    let (n_left, mut n_added) = (closes.len(), 1);
     let most = TOGETHER.min(n_left);
     sums[..most].copy_from_slice(&closes[..most]);
     for WindowMeans { length, values } in means {
@@ -58,13 +56,20 @@ fn add_windows(
             let n_rows = if *length - n_added >= ROWS { ROWS } else { 1 };
             let width = TOGETHER.min(n_left + 1 - n_added - n_rows);
             let sums = &mut sums[..width];
-            if n_rows == ROWS { add::<ROWS>(sums, &closes[n_added..]) } else { add::<1>(sums, &closes[n_added..]) }
+            if n_rows == ROWS {
+                add::<ROWS>(sums, &closes[n_added..]);
+            } else {
+                add::<1>(sums, &closes[n_added..]);
+            }
             n_added += n_rows;
         }
         // The window that begins at the first close ends this many bars before the end.
         let width = TOGETHER.min(n_left + 1 - *length);
         let first = bars.end + *length - n_left - 1;
-        let skipped = bars.start.saturating_sub(first).min(width);
+        let skipped = bars.start.saturating_sub(first);
+        if skipped >= width {
+            continue;
+        }
         let divisor = *length as f64;
         let at = first + skipped - origin;
         for (mean, sum) in values[at..at + width - skipped].iter_mut().zip(&sums[skipped..width]) {
@@ -109,7 +114,11 @@ fn distances(closes: &[f64], length: usize, means: &mut [f64]) {
     while n_added < length {
         let n_rows = if length - n_added >= ROWS { ROWS } else { 1 };
         let closes = &closes[n_added..];
-        if n_rows == ROWS { add_squares::<ROWS>(squares, means, closes) } else { add_squares::<1>(squares, means, closes) }
+        if n_rows == ROWS {
+            add_squares::<ROWS>(squares, means, closes);
+        } else {
+            add_squares::<1>(squares, means, closes);
+        }
         n_added += n_rows;
     }
     let (last, divisor) = (&closes[length - 1..][..means.len()], (length - 1) as f64);
