@@ -1069,6 +1069,12 @@ class TableRuns:
     def add(self, weights: _Table) -> None:
         """Add a copy of target weights, shape `(n_bars, n_symbols)`."""
 
+    def add_strategy(self, name: str, params: dict[str, Any]) -> bool:
+        """Add the weights of a library strategy, to be computed when the tables are run.
+
+        Return whether the native module computes them; if not, nothing is added.
+        """
+
     def __len__(self) -> int: ...
     def finish(self) -> tuple[list[Any], Exception | None]:
         """Run the tables added so far, each as `run_weights` does.

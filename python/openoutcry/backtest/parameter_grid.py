@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -44,7 +43,7 @@ def grid_points(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] 
     else:
         make = weights_or_agents
         if isinstance(make, str):
-            make = partial(strategy_of_point, make)
+            make = StrategyOfName(make)
         if not callable(make):
             wanted = "`weights_or_agents` must be a callable that takes the params of a point, or a strategy's name"
             raise refusal("argument_invalid", f"{wanted}; received {type(make).__name__}")
@@ -54,9 +53,14 @@ def grid_points(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] 
     return make, points
 
 
-def strategy_of_point(name: str, **params: Any) -> Strategy:
-    """Return the library strategy of a point; missing parameters take their defaults."""
-    return from_json({"strategy": name, "params": params})
+@dataclass(frozen=True)
+class StrategyOfName:
+    """The library strategies of the points; missing parameters take their defaults."""
+
+    name: str
+
+    def __call__(self, **params: Any) -> Strategy:
+        return from_json({"strategy": self.name, "params": params})
 
 
 def _params(grid: Any) -> list[Params]:

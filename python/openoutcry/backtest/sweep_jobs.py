@@ -14,8 +14,8 @@ import numpy as np
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.agents.decision_codec import decision_text
-from openoutcry.backtest.decision_makers import is_weights
-from openoutcry.backtest.parameter_grid import Item, Params, Point
+from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights, name_of
+from openoutcry.backtest.parameter_grid import Item, Params, Point, StrategyOfName
 from openoutcry.backtest.run import Run, Series, run_backtest
 from openoutcry.backtest.strategies.base import Strategy
 from openoutcry.backtest.weights import weight_table
@@ -72,6 +72,7 @@ class _ThreadTables(threading.local):
     """The tables of each thread; their memory serves all its blocks of points."""
 
     tables: native.TableRuns | None = None
+    window: tuple[int, int] = (0, 0)
 
     def __reduce__(self) -> tuple[type[_ThreadTables], tuple[()]]:
         return _ThreadTables, ()
@@ -105,55 +106,93 @@ class SweepJob:
 
         Return whether all points are weights.
         """
-        tables = self.threads.tables or native.TableRuns(self.dataset._core, self.settings, self.metric)
-        self.threads.tables = tables
         are_tables = True
         try:
             for point in points:
-                agent = self.agent_or_table(point, tables)
+                agent = self.agent_or_table(point)
                 if agent is not None:
                     are_tables = False
-                    self.run_tables(tables, points, results)
+                    self.run_tables(points, results)
                     results.append(self.run_agent(agent, point.name))
-                elif len(tables) == TABLES_TOGETHER:
-                    self.run_tables(tables, points, results)
+                elif len(self.tables_of(self.threads.window)) == TABLES_TOGETHER:
+                    self.run_tables(points, results)
         finally:
-            self.run_tables(tables, points, results)
+            self.run_tables(points, results)
         return are_tables
 
-    def agent_or_table(self, point: Point, tables: native.TableRuns) -> Any:
-        """Return the agent of a point, or None after adding its weights to `tables`."""
-        if self.make is None:
-            return self.add(point.item, tables)
-        # The lock and the copy that `tables` take allow `make` to reuse one output array for all points.
-        with self.lock:
-            return self.add(self.make(**point.params), tables)
+    def tables_of(self, window: tuple[int, int]) -> native.TableRuns:
+        """Return the tables of this thread, for runs over a window."""
+        threads = self.threads
+        if threads.tables is None or threads.window != window:
+            settings = self.settings.copy()
+            settings["window"] = window
+            threads.tables = native.TableRuns(self.dataset._core, settings, self.metric)
+            threads.window = window
+        return threads.tables
 
-    def add(self, item: Any, tables: native.TableRuns) -> Any:
-        """Return an agent, or None after adding weights to `tables`."""
+    def agent_or_table(self, point: Point) -> Any:
+        """Return the agent of a point, or None after adding its weights to the tables."""
+        if self.make is None:
+            return self.add(point.item)
+        # The lock and the copy that `add` takes allow `make` to reuse one output array for all points.
+        with self.lock:
+            item = self.make(**point.params)
+            if isinstance(self.make, StrategyOfName):
+                return None if self.add_strategy(item) else item
+            return self.add(item)
+
+    def add(self, item: Any) -> Any:
+        """Return an agent, or None after adding weights to the tables."""
         if not is_weights(item):
             return item
-        tables.add(weight_table(self.dataset, item))
+        self.tables_of(self.settings["window"]).add(weight_table(self.dataset, item))
         return None
 
-    def run_tables(self, tables: native.TableRuns, points: Sequence[Point], results: list[Result]) -> None:
+    def add_strategy(self, strategy: Any) -> bool:
+        """Add the weights of a library strategy, if the native module computes them.
+
+        They have the bits of `Strategy.table`. The run of another process is recomputed from the strategy.
+        """
+        if self.metric is None and not self.in_process:
+            return False
+        window = self.strategy_settings(strategy)["window"]
+        has_other_window = self.threads.tables is not None and self.threads.window != window
+        if has_other_window and len(self.tables_of(self.threads.window)):
+            return False
+        return self.tables_of(window).add_strategy(strategy.name, dict(strategy.params))
+
+    def strategy_settings(self, strategy: Any) -> native.Settings:
+        """Return the settings of a run of a strategy, as `run_backtest` takes them."""
+        settings = self.settings.copy()
+        settings["lookback"] = decision_maker_of(strategy, settings["seed"], settings["lookback"]).lookback
+        settings["window"] = self.window.resolve(self.dataset, settings["lookback"])
+        return settings
+
+    def run_tables(self, points: Sequence[Point], results: list[Result]) -> None:
         """Append the results of tables of weights to `results`.
 
         The native module steps the tables together, which takes a fraction of the time.
         """
-        if not len(tables):
+        tables = self.threads.tables
+        if tables is None or not len(tables):
             return
         made, error = tables.finish()
         for one in made:
-            results.append(self.result_of(one, points[len(results)].name or "weights"))
+            results.append(self.result_of(one, points[len(results)]))
         if error is not None:
             raise error
 
-    def result_of(self, made: Any, name: str) -> Result:
+    def result_of(self, made: Any, point: Point) -> Result:
         """Return the result of a table: of its native run, or of its metric."""
         if self.metric is not None:
-            return MetricValue(made, self.settings["window"])
-        run = Run(self.dataset, made, self.settings, name)
+            return MetricValue(made, self.threads.window)
+        if isinstance(self.make, StrategyOfName):
+            strategy = self.make(**point.params)
+            settings = self.strategy_settings(strategy)
+            run = Run(self.dataset, made, settings, point.name or name_of(strategy))
+            run._strategy = definition_of(strategy)
+            return run
+        run = Run(self.dataset, made, self.settings, point.name or "weights")
         return run if self.in_process else RemoteRun(run.decisions, run.nav, run.name)
 
     def run_agent(self, agent: Any, name: str) -> Result:

@@ -12,10 +12,13 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from openoutcry.backtest.parameter_grid import Params
 from openoutcry.backtest.run import run_backtest
+from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.backtest.sweep import run_sweep
 from openoutcry.benchmarks import intraday_peers as peers
 from openoutcry.benchmarks.engine_speed import Row
@@ -29,6 +32,12 @@ POINTS, PEER_BARS = 1000, 20_000
 # Bars of the run for memory, in a process of its own.
 LONGEST = 10_000_000
 ROUNDS = 3
+# Points of sweeps of strategies whose weights the native module computes: 40 each.
+STRATEGY_GRIDS: dict[str, Params] = {
+    "trend": {"fast": [5, 10, 20, 40, 60], "slow": [65, 80, 100, 125, 150, 200, 250, 300]},
+    "mean-reversion": {"window": [10, 20, 40, 60, 120], "width": [0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0]},
+    "momentum": {"skip": [0, 1, 5, 10, 21], "window": [25, 40, 60, 90, 120, 180, 252, 300]},
+}
 
 COSTS = CostModel(fee_bps=1e4 * FEE, slippage_bps=1e4 * SLIPPAGE)
 # Costs of trades only: nothing accrues on a bar without one.
@@ -176,6 +185,22 @@ def _sweep() -> list[Row]:
     return [*rows, Row("the same on two threads", times[1] / times[2], 1.8, " x of one", at_least=True)]
 
 
+def _strategies() -> list[Row]:
+    """Return sweeps of library strategies by name, compared with functions that return the strategies."""
+    rows = []
+    for n_symbols in (1, 8):
+        dataset = market(SHORT, n_symbols)
+        for name, grid in STRATEGY_GRIDS.items():
+
+            def sweep(of: Any, dataset: Dataset = dataset, grid: Params = grid) -> object:
+                return run_sweep(dataset, of, grid, window=(0, SHORT), costs=TRADE_COSTS, metric="sharpe", jobs=1)
+
+            what = f"sweep of {name} by name, {n_symbols} x {SHORT:,}, Sharpe"
+            here, peer = partial(sweep, name), partial(sweep, LIBRARY[name])
+            rows.append(compared(what, here, peer, "the same through Python", 10.0))
+    return rows
+
+
 def _longest() -> list[Row]:
     from tempfile import TemporaryDirectory
 
@@ -192,4 +217,4 @@ def _longest() -> list[Row]:
     ]
 
 
-GROUPS: tuple[Callable[[], list[Row]], ...] = (_metrics, _statistics, _holds, _sweep, _longest)
+GROUPS: tuple[Callable[[], list[Row]], ...] = (_metrics, _statistics, _holds, _sweep, _strategies, _longest)

@@ -56,6 +56,7 @@ pub use market::window::{DEFAULT_LOOKBACK, Window};
 #[cfg(feature = "planted")]
 pub use step::planted_faults;
 pub use step::step_once::step_once;
+pub use vector::dispatch::with_vector_instructions;
 pub use vector::lane_sums;
 pub use vector::prefetch::prefetch;
 pub use vector::streaming_store::StreamingStore;

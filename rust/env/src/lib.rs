@@ -36,6 +36,8 @@ pub use agents::agent_answer::AgentAnswer;
 pub use backtest::order_table::OrderTable;
 pub use backtest::run::{Fill, Flows, Run};
 pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
+pub use backtest::strategy_weights::shown_closes::ShownCloses;
+pub use backtest::strategy_weights::strategy_rule::StrategyRule;
 pub use backtest::table_account::TableBlocks;
 pub use environment::env_state::State;
 pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};

@@ -13,6 +13,14 @@ pub(crate) fn vectorized<T>(arch: Arch, work: impl FnMut() -> T) -> T {
     arch.dispatch(Vectorized(work))
 }
 
+/// Runs a closure compiled for the vector instructions of the CPU, detected once.
+///
+/// The result does not depend on the instructions. The closure must be `#[inline(always)]`.
+#[inline(always)]
+pub fn with_vector_instructions<T>(work: impl FnMut() -> T) -> T {
+    vectorized(Arch::new(), work)
+}
+
 struct Vectorized<F>(F);
 
 impl<T, F: FnMut() -> T> WithSimd for Vectorized<F> {

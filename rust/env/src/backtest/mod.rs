@@ -7,4 +7,5 @@ mod pace;
 mod passive_portfolios;
 pub(crate) mod run;
 pub(crate) mod run_backtest;
+pub(crate) mod strategy_weights;
 pub(crate) mod table_account;

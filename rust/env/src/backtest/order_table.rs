@@ -54,6 +54,11 @@ impl OrderTable {
         Self { n_symbols, rows: Rows::All(rows), is_checked: false }
     }
 
+    /// Returns a table as [`OrderTable::new`] does, of weights that are known to be finite or NaN.
+    pub(crate) fn finite(rows: Vec<f64>, n_symbols: usize) -> Self {
+        Self { is_checked: true, ..Self::new(rows, n_symbols) }
+    }
+
     /// Returns a copy of rows one after the other, without rows of holds if most are.
     #[must_use]
     pub fn copy(rows: &[f64], n_symbols: usize) -> Self {
