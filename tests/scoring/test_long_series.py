@@ -11,8 +11,8 @@ import pytest
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.report.charts.downsampling import decimate
+from openoutcry.report.charts.flag_runs import flag_runs
 from openoutcry.scoring.benchmark_comparison import rolling_beta, rolling_sortino, rolling_volatility
-from openoutcry.scoring.flag_runs import flag_runs
 from openoutcry.scoring.least_squares import fit
 from openoutcry.scoring.null_agents import _blocks, _plan_of
 

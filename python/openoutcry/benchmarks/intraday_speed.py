@@ -186,7 +186,10 @@ def _sweep() -> list[Row]:
 
 
 def _strategies() -> list[Row]:
-    """Return sweeps of library strategies by name, compared with functions that return the strategies."""
+    """Return sweeps of library strategies by name.
+
+    They are compared with functions that return the strategies.
+    """
     rows = []
     for n_symbols in (1, 8):
         dataset = market(SHORT, n_symbols)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.report.views.run_view import Floats
-from openoutcry.scoring.period_returns import period_ends
 
 __all__ = ["Times", "bucket_means", "bucket_size", "decimate", "largest", "month_returns", "seconds", "year_returns"]
 
@@ -74,30 +74,28 @@ def month_returns(dates: Sequence[str], nav: Floats) -> dict[tuple[int, int], fl
     A month runs from the last bar of the month before it, the first one from the first bar; a month without a
     bar is absent, and a month that starts at a NAV of zero is NaN.
     """
-    returns = _period_returns(*_ends(dates, "month", 7), nav)
+    returns = _period_returns(_keys(dates, 7), nav)
     return {(int(key[:4]), int(key[5:7])): value for key, value in returns.items()}
 
 
 def year_returns(dates: Sequence[str], nav: Floats) -> dict[int, float]:
     """Return the simple return of each calendar year, by the rule of `month_returns`."""
-    returns = _period_returns(*_ends(dates, "year", 4), nav)
+    returns = _period_returns(_keys(dates, 4), nav)
     return {int(key): value for key, value in returns.items()}
 
 
-def _ends(dates: Sequence[str], unit: str, length: int) -> tuple[Indices, list[str]]:
-    """Return the last bar of each period, and the start of its date, such as the year."""
+def _keys(dates: Sequence[str], length: int) -> npt.NDArray[Any]:
+    """Return the start of each date, such as its year."""
     if isinstance(dates, native.Dates):
-        last, _ = period_ends(dates, unit)
-    else:
-        keys = np.array([date[:length] for date in dates])
-        last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True))
-    return last, [dates[bar][:length] for bar in last.tolist()]
+        return dates.times.astype("datetime64[M]" if length == 7 else "datetime64[Y]")
+    return np.array([date[:length] for date in dates])
 
 
-def _period_returns(last: Indices, keys: Sequence[str], nav: Floats) -> dict[str, float]:
+def _period_returns(keys: npt.NDArray[Any], nav: Floats) -> dict[str, float]:
+    last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True))
     before = nav[np.concatenate([[0], last[:-1]])]
     growth = np.divide(nav[last], before, out=np.full(len(last), np.nan), where=before > 0.0)
     # The first bar opens the account: a period with only that bar has no return.
     first_is_alone = last[0] == 0
-    pairs = zip(keys, (growth - 1.0).tolist(), strict=True)
+    pairs = zip(map(str, keys[last]), (growth - 1.0).tolist(), strict=True)
     return {key: value for i, (key, value) in enumerate(pairs) if not (i == 0 and first_is_alone)}

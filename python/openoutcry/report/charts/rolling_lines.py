@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.report.charts import downsampling
+from openoutcry.report.charts.flag_runs import flag_runs
 from openoutcry.report.charts.scales import ValueScale, scale_of_dates, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path
 from openoutcry.report.text_format import number, percent
 from openoutcry.report.views.view_checks import Floats
-from openoutcry.scoring.flag_runs import flag_runs
 
 __all__ = ["RollingLine", "range_sentence", "rolling_line_chart"]
 

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.equity_charts import Line
+from openoutcry.report.charts.flag_runs import flag_runs
 from openoutcry.report.charts.scales import DateScale, ValueScale, scale_of_dates, value_scale
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path
 from openoutcry.report.text_format import number, percent
 from openoutcry.report.views.statistics_view import Rolling
 from openoutcry.report.views.view_checks import Floats
-from openoutcry.scoring.flag_runs import flag_runs
 
 __all__ = ["rolling_chart", "rolling_lines", "rolling_sentence"]
 

@@ -15,6 +15,7 @@ use crate::account::workspace::Workspace;
 use crate::fast_path::account_vector::costs;
 use crate::fast_path::block_run::{BlockRun, HeldBar};
 use crate::fast_path::features::Features;
+use crate::fast_path::held_rates::{accrues, rate};
 use crate::fast_path::held_together;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{Block, LANES, each};
@@ -147,15 +148,6 @@ impl<const N: usize, const REPORTS: bool> WithSimd for Held<'_, '_, N, REPORTS> 
     }
 }
 
-/// Returns whether the cash of an account moves on a bar without a trade.
-pub(super) fn accrues(book: &Book, rates: &Rates) -> bool {
-    if book.shares[0].iter().any(|shares| *shares < 0.0) {
-        (rates.cash, rates.financing, rates.borrow) != (0.0, 0.0, 0.0)
-    } else {
-        rate(rates, book.cash) != 0.0
-    }
-}
-
 /// Returns the outcome of a hold.
 fn stepped(nav: f64, reward: f64, accrual: &Accrual) -> Stepped {
     Stepped {
@@ -187,12 +179,6 @@ impl Accrual {
         let (paid, interest) = costs((0.0, 0.0, 0.0), (own, idle, borrow));
         Self { cash: cash + idle - borrow, paid, interest }
     }
-}
-
-/// Returns the rate on own cash.
-#[inline(always)]
-pub(super) fn rate(rates: &Rates, own: f64) -> f64 {
-    if own >= 0.0 { rates.cash } else { rates.financing }
 }
 
 /// Returns whether all of at most `N` orders are holds.

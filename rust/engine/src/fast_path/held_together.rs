@@ -8,7 +8,7 @@ use crate::account::book::{Book, MAX_NAV};
 use crate::account::rules::Rules;
 use crate::account::workspace::Workspace;
 use crate::fast_path::block_run::BlockRun;
-use crate::fast_path::held_bars::{accrues, rate};
+use crate::fast_path::held_rates::{accrues, rate};
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{Block, LANES, each};
 
@@ -108,7 +108,7 @@ impl<const N: usize> Held<'_, '_, N> {
     }
 }
 
-/// Returns whether the fast path supports a NAV before a step, and the one after it.
+/// Returns whether the fast path supports the NAV before and after a step.
 #[inline(always)]
 fn fits_step(nav: f64, after: f64) -> bool {
     after > 0.0 && f64::MAX >= after && nav <= MAX_NAV

@@ -15,6 +15,7 @@ mod block_steps;
 mod features;
 mod few_symbols;
 mod held_bars;
+mod held_rates;
 mod held_together;
 mod lane_group;
 pub(crate) mod log_returns;

@@ -54,7 +54,7 @@ impl OrderTable {
         Self { n_symbols, rows: Rows::All(rows), is_checked: false }
     }
 
-    /// Returns a table as [`OrderTable::new`] does, of weights that are known to be finite or NaN.
+    /// Returns a table of weights that are known to be finite or NaN.
     pub(crate) fn finite(rows: Vec<f64>, n_symbols: usize) -> Self {
         Self { is_checked: true, ..Self::new(rows, n_symbols) }
     }

@@ -106,7 +106,9 @@ impl Episode {
         Ok(stepped)
     }
 
-    /// Runs the first decisions of one weight per symbol while they are holds, and adds each to `held`.
+    /// Runs the first decisions while they are holds, and adds each to `held`.
+    ///
+    /// A decision has one weight per symbol.
     ///
     /// It may stop at a hold, which [`Episode::trade`] supports.
     pub(crate) fn hold(&mut self, data: &Dataset, orders: &[f64], held: &mut Vec<HeldBar>) {

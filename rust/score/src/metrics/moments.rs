@@ -42,7 +42,7 @@ pub fn is_riskless(returns: &[f64]) -> bool {
 /// Returns that are read first: those of most series show that it has risk.
 const SHOWN: usize = 4096;
 
-/// Returns whether the first of many returns vary so much that all together have risk.
+/// Returns whether the first returns vary so much that all have risk.
 ///
 /// The squares of all distances from the mean of all are at least those of a part from its own mean. The factor covers
 /// rounding.

@@ -3,7 +3,9 @@
 //! A sum of a window is the difference of two running sums, which are added in the order of the returns. No sum is
 //! stored: the later and the earlier one are added side by side.
 
-/// Returns a statistic of each window, at its last value; NaN before the first window.
+/// Returns a statistic of each window, at its last value.
+///
+/// It is NaN before the first window.
 fn rolled<const K: usize>(
     (n_values, n_window): (usize, usize),
     parts: impl Fn(usize) -> [f64; K],

@@ -8,5 +8,5 @@ mod momentum;
 mod rule_tables;
 pub(crate) mod shown_closes;
 pub(crate) mod strategy_rule;
-mod trend;
+mod trend_sides;
 mod window_sums;

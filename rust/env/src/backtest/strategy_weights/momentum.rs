@@ -6,7 +6,7 @@ const TOGETHER: usize = 256;
 /// Most symbols that are compared pair by pair; more are sorted bar by bar.
 const PAIRED: usize = 24;
 
-/// The returns of all symbols on the bars of a tile, negative for the highest first.
+/// The negative returns of all symbols on the bars of a tile.
 ///
 /// Those of a symbol that is not shown are infinite, after all others.
 pub(super) struct Returns {

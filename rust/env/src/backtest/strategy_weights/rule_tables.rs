@@ -7,9 +7,11 @@ use crate::backtest::strategy_weights::momentum::{self, Returns};
 use crate::backtest::strategy_weights::shown_closes::{ShownCloses, ShownSymbol};
 use crate::backtest::strategy_weights::strategy_rule::StrategyRule;
 use crate::backtest::strategy_weights::window_sums::{WindowMeans, means_to_distances, write_means};
-use crate::backtest::strategy_weights::{mean_reversion, trend};
+use crate::backtest::strategy_weights::{mean_reversion, trend_sides};
 
-/// Bars that are computed at once for all rules; longer than most windows, whose first sums are of earlier bars.
+/// Bars that are computed at once for all rules.
+///
+/// They are more than those of most windows, whose first sums are of earlier bars.
 const TILE: usize = 4096;
 
 impl ShownCloses {
@@ -150,14 +152,16 @@ impl Tile {
         }
     }
 
-    /// Writes the weights of a symbol that do not depend on other symbols, on the bars where it is shown.
+    /// Writes the weights of a symbol on the bars where it is shown.
+    ///
+    /// Only rules whose weights do not depend on other symbols are written.
     fn weigh(&mut self, rule: &StrategyRule, part: Range<usize>, (place, n_symbols): (usize, usize), rows: &mut [f64]) {
         let mut weights = std::mem::take(&mut self.weights);
         let shown = &mut weights[part.clone()];
         match *rule {
             StrategyRule::Trend { fast, slow, is_short } => {
                 let (fast, slow) = (of_length(&self.means, fast), of_length(&self.means, slow));
-                trend::weigh(&fast[part.clone()], &slow[part.clone()], &self.counts(rule)[part], is_short, shown);
+                trend_sides::weigh(&fast[part.clone()], &slow[part.clone()], &self.counts(rule)[part], is_short, shown);
             }
             StrategyRule::MeanReversion { window, width, is_short } => {
                 let distances = of_length(&self.distances, window);

@@ -56,13 +56,13 @@ impl ShownSymbol {
         Self { closes, listed: listed.min(settled)..settled, splits }
     }
 
-    /// Returns the bars of `bars` whose window of `lookback` closes the symbol has in full.
+    /// Returns the part of `bars` with a full window of `lookback` closes.
     pub(super) fn shown(&self, lookback: usize, bars: &Range<usize>) -> Range<usize> {
         let end = self.listed.end.clamp(bars.start, bars.end);
         (self.listed.start + lookback - 1).clamp(bars.start, end)..end
     }
 
-    /// Calls `work` with stretches of `bars` between splits, and the closes that their windows show.
+    /// Calls `work` with stretches of `bars` between splits, and their closes.
     ///
     /// The last close is that of the last bar; there are `lookback - 1` closes before the first bar, or all.
     pub(super) fn stretches(&self, bars: Range<usize>, lookback: usize, mut work: impl FnMut(&[f64], Range<usize>)) {

@@ -92,7 +92,9 @@ fn add<const N: usize>(sums: &mut [f64], closes: &[f64]) {
     }
 }
 
-/// Replaces means by the distance of the last close below them, in standard deviations.
+/// Replaces means by the distance of the last close below them.
+///
+/// The distance is in standard deviations.
 ///
 /// 0 where the closes of a window are constant. `closes` begin with the window of the first mean.
 pub(super) fn means_to_distances(closes: &[f64], length: usize, means: &mut [f64]) {

@@ -1,6 +1,6 @@
 use openoutcry_engine::with_vector_instructions;
 
-/// Writes the weights of symbols whose fast average is above the slow one, or below it.
+/// Writes the weights by the side of the fast average from the slow one.
 ///
 /// `counts` are the numbers of symbols that share the account.
 pub(super) fn weigh(fast: &[f64], slow: &[f64], counts: &[f64], is_short: bool, weights: &mut [f64]) {
