@@ -137,16 +137,11 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(multiple_testing::overfit, module)?)?;
     module.add_function(wrap_pyfunction!(multiple_testing::sharpe_interval, module)?)?;
     module.add_function(wrap_pyfunction!(multiple_testing::tie_bands, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::drawdowns, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::gross_exposure, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::is_riskless, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::net_exposure, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::signed_sums, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::summarize, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_field_json, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::check_score_config, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_run, module)?)?;
     forecasts::add_to(module)?;
+    metrics::add_to(module)?;
     skill::add_to(module)?;
     #[cfg(feature = "planted")]
     module.add_function(wrap_pyfunction!(plant, module)?)?;

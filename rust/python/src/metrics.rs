@@ -102,3 +102,14 @@ fn n_symbols_of(weights: &PyReadonlyArray2<'_, f64>) -> PyResult<usize> {
     }
     Ok(n_symbols)
 }
+
+/// Adds the functions of this file to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(drawdowns, module)?)?;
+    module.add_function(wrap_pyfunction!(gross_exposure, module)?)?;
+    module.add_function(wrap_pyfunction!(is_riskless, module)?)?;
+    module.add_function(wrap_pyfunction!(net_exposure, module)?)?;
+    module.add_function(wrap_pyfunction!(signed_sums, module)?)?;
+    module.add_function(wrap_pyfunction!(summarize, module)?)?;
+    Ok(())
+}

@@ -20,7 +20,7 @@ pub(crate) fn places_below<'py>(
     let (values, mut places) = (arrays::values(&values), Vec::new());
     for (first, part) in (0..).step_by(PART).zip(values.chunks(PART)) {
         // Most parts have none, which a loop without a branch per value shows.
-        if part.iter().fold(false, |any, value| any | (*value < limit)) {
+        if part.iter().map(|value| u32::from(*value < limit)).sum::<u32>() > 0 {
             places.extend((first..).zip(part).filter(|(_, value)| **value < limit).map(|(place, _)| place));
         }
     }

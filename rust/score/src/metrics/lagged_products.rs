@@ -151,10 +151,9 @@ mod tests {
         for (place, sum) in found.iter().enumerate() {
             let (a, b) = (&scores[place / 2], &scores[place % 2]);
             let mut wanted = 0.0;
-            for i in 0..60 {
-                for j in 0..60 {
-                    let apart = i.max(j) - i.min(j);
-                    wanted += (1.0 - apart as f64 / 5.0).max(0.0) * a[i] * b[j];
+            for (i, left) in a.iter().enumerate() {
+                for (j, right) in b.iter().enumerate() {
+                    wanted += (1.0 - i.abs_diff(j) as f64 / 5.0).max(0.0) * left * right;
                 }
             }
             assert!((sum - wanted).abs() < 1e-12 * (1.0 + wanted.abs()), "{place}: {sum}, {wanted}");
