@@ -33,7 +33,7 @@ def test_the_bench_has_a_row_for_each_goal(capsys: pytest.CaptureFixture[str]) -
         has_goal = "not installed" not in row["peer_is"]
         assert (row["bound"] is not None) == has_goal, row
     names = [row["what"] for row in rows]
-    assert len(names) == len(set(names)) == 19
+    assert len(names) == len(set(names)) == 20
     # The goal is a multiple of the time of dense orders.
     free = next(row for row in rows if "nothing accrues" in row["what"])
     assert free["bound"] == pytest.approx(free["ratio"] * free["value"] / 5.0)
