@@ -32,7 +32,7 @@ POINTS, PEER_BARS = 1000, 20_000
 # Bars of the run for memory, in a process of its own.
 LONGEST = 10_000_000
 ROUNDS = 3
-# Points of sweeps of strategies whose weights the native module computes: 40 each.
+# Sweeps of the strategies with native weights: 40 points each.
 STRATEGY_GRIDS: dict[str, Params] = {
     "trend": {"fast": [5, 10, 20, 40, 60], "slow": [65, 80, 100, 125, 150, 200, 250, 300]},
     "mean-reversion": {"window": [10, 20, 40, 60, 120], "width": [0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0]},

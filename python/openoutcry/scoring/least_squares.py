@@ -94,7 +94,7 @@ def fit(values: Floats, columns: Floats, lags: int | None = None) -> Fit:
 
 
 def _products(series: list[Floats]) -> Floats:
-    """Return the sums of products of pairs of columns, of which the first is 1."""
+    """Return the sums of products of pairs of columns; the first column is 1."""
     sums = [float(column.sum()) for column in series]
     rows = [[float(len(series[0])), *sums]]
     rows += [[own, *(float(column @ other) for other in series)] for own, column in zip(sums, series, strict=True)]

@@ -18,7 +18,7 @@ pub struct TableRuns {
     settings: Settings,
     metric: Option<String>,
     tables: Vec<Option<OrderTable>>,
-    /// Strategies, whose places in `tables` are empty.
+    /// Strategies; their places in `tables` are empty.
     rules: Vec<StrategyRule>,
     closes: Option<ShownCloses>,
     memory: Memory,

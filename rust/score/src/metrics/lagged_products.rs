@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Lags whose sums are added at once.
+/// Lags that are summed at once.
 const GROUP: usize = 8;
 
 /// Rows that are added at once, and stay in the cache.

@@ -11,7 +11,7 @@ use crate::backtest::strategy_weights::{mean_reversion, trend_sides};
 
 /// Bars that are computed at once for all rules.
 ///
-/// They are more than those of most windows, whose first sums are of earlier bars.
+/// The first sums of a window are of earlier bars, so a tile is longer than most windows.
 const TILE: usize = 4096;
 
 impl ShownCloses {
@@ -154,7 +154,7 @@ impl Tile {
 
     /// Writes the weights of a symbol on the bars where it is shown.
     ///
-    /// Only rules whose weights do not depend on other symbols are written.
+    /// It writes only rules with weights that do not depend on other symbols.
     fn weigh(&mut self, rule: &StrategyRule, part: Range<usize>, (place, n_symbols): (usize, usize), rows: &mut [f64]) {
         let mut weights = std::mem::take(&mut self.weights);
         let shown = &mut weights[part.clone()];
