@@ -74,6 +74,9 @@ pub enum ConfigError {
         /// The value received.
         value: f64,
     },
+    /// A short sale needs a margin account.
+    #[error("`cash_account` needs `allow_short` off; received both on; hint: set `allow_short=False`")]
+    CashAccount,
 }
 
 impl ConfigError {
@@ -83,7 +86,7 @@ impl ConfigError {
         match self {
             Self::Window { .. } | Self::Lookback { .. } => "window_invalid",
             Self::Cost { .. } | Self::AnnualRate { .. } => "cost_invalid",
-            Self::Limit { .. } => "limit_invalid",
+            Self::Limit { .. } | Self::CashAccount => "limit_invalid",
         }
     }
 }

@@ -17,7 +17,8 @@ pub use account::account_view::AccountView;
 pub use account::block_terms::BlockTerms;
 pub use account::book::Book;
 pub use account::costs::{CostModel, StepCosts};
-pub use account::event::{Event, LimitReason, RefusalReason, UnfilledReason};
+pub use account::day_order::DayOrder;
+pub use account::event::{Event, ExitReason, LimitReason, RefusalReason, UnfilledReason};
 pub use account::fill_noise::FillKey;
 pub use account::lane_terms::LaneTerms;
 pub use account::limits::Limits;
@@ -55,7 +56,7 @@ pub use market::validation::most_cash_return;
 pub use market::window::{DEFAULT_LOOKBACK, Window};
 #[cfg(feature = "planted")]
 pub use step::planted_faults;
-pub use step::step_once::step_once;
+pub use step::step_once::{step_day_orders, step_once};
 pub use vector::dispatch::with_vector_instructions;
 pub use vector::lane_sums;
 pub use vector::prefetch::prefetch;

@@ -16,6 +16,10 @@ pub struct CostModel {
     pub slippage_jitter: f64,
     /// Square-root impact at 100 % participation: Y times the daily volatility.
     pub impact_bps: f64,
+    /// Part of the way from a stop to the extreme of the bar by which a stop fills late, in [0, 1].
+    ///
+    /// At 0 a stop inside the bar fills at its own price, which no price path with jumps allows.
+    pub stop_gap: f64,
     /// Rate paid on borrowed cash.
     pub financing_bps: f64,
     /// Rate earned on idle cash; may be negative.
@@ -46,6 +50,7 @@ impl CostModel {
             slippage_bps: 0.0,
             slippage_jitter: 0.0,
             impact_bps: 0.0,
+            stop_gap: 0.0,
             financing_bps: 0.0,
             cash_bps: 0.0,
             borrow_bps: 0.0,
@@ -66,6 +71,7 @@ impl CostModel {
             ("slippage_bps", self.slippage_bps, 0.0, 9999.0, "a finite number of at least 0 and at most 9999"),
             ("slippage_jitter", self.slippage_jitter, 0.0, 1.0, "in [0, 1]"),
             ("impact_bps", self.impact_bps, 0.0, 1e6, NOT_NEGATIVE),
+            ("stop_gap", self.stop_gap, 0.0, 1.0, "in [0, 1]"),
             ("financing_bps", self.financing_bps, 0.0, 1e6, NOT_NEGATIVE),
             ("cash_bps", self.cash_bps, -1e6, 1e6, "a finite number of at least -1e6 and at most 1e6"),
             ("borrow_bps", self.borrow_bps, 0.0, 1e6, NOT_NEGATIVE),

@@ -12,6 +12,17 @@ pub enum Event {
         /// Price paid, slippage and impact included.
         price: f64,
     },
+    /// A position was closed by its stop loss or take profit.
+    Exited {
+        /// Symbol index.
+        symbol: usize,
+        /// Shares bought (> 0) or sold (< 0).
+        shares: f64,
+        /// Price paid, slippage and impact included.
+        price: f64,
+        /// Which exit.
+        reason: ExitReason,
+    },
     /// An order was dropped.
     Unfilled {
         /// Symbol index.
@@ -79,6 +90,7 @@ impl Event {
     pub fn slug(&self) -> &'static str {
         match self {
             Self::Filled { .. } => "filled",
+            Self::Exited { .. } => "exited",
             Self::Unfilled { .. } => "unfilled",
             Self::Refused { .. } => "refused",
             Self::Limited { .. } => "limited",
@@ -94,6 +106,7 @@ impl Event {
     pub fn symbol(&self) -> Option<usize> {
         match *self {
             Self::Filled { symbol, .. }
+            | Self::Exited { symbol, .. }
             | Self::Unfilled { symbol, .. }
             | Self::Refused { symbol, .. }
             | Self::StalePrice { symbol, .. }
@@ -108,6 +121,7 @@ impl Event {
     #[must_use]
     pub fn reason(&self) -> Option<&'static str> {
         match self {
+            Self::Exited { reason, .. } => Some(reason.slug()),
             Self::Unfilled { reason, .. } => Some(reason.slug()),
             Self::Refused { reason, .. } => Some(reason.slug()),
             Self::Limited { reason, .. } => Some(reason.slug()),
@@ -120,6 +134,7 @@ impl Event {
     pub fn numbers(&self) -> [Option<(&'static str, f64)>; 2] {
         match *self {
             Self::Filled { shares, price, .. }
+            | Self::Exited { shares, price, .. }
             | Self::Delisted { shares, price, .. }
             | Self::Liquidated { shares, price, .. } => [Some(("shares", shares)), Some(("price", price))],
             Self::Unfilled { shares, .. } => [Some(("shares", shares)), None],
@@ -158,6 +173,24 @@ reasons! {
         NoVolume => "no_volume",
         /// Slippage and impact together reach half the price.
         CostTooHigh => "cost_too_high",
+        /// The bar did not trade through the limit.
+        LimitNotReached => "limit_not_reached",
+        /// The bar did not reach the stop.
+        StopNotReached => "stop_not_reached",
+        /// The data do not show the range of the bar.
+        NoRange => "no_range",
+        /// An exit closed the whole position first.
+        Exited => "exited",
+    }
+}
+
+reasons! {
+    /// Which exit closed a position.
+    ExitReason {
+        /// `stop_loss`.
+        StopLoss => "stop_loss",
+        /// `take_profit`.
+        TakeProfit => "take_profit",
     }
 }
 
@@ -174,6 +207,8 @@ reasons! {
         DuplicateOrder => "duplicate_order",
         /// The symbol has been settled.
         SettledSymbol => "settled_symbol",
+        /// The stop loss is not on the losing side of the take profit.
+        ExitsCrossed => "exits_crossed",
     }
 }
 
@@ -188,5 +223,7 @@ reasons! {
         Participation => "participation",
         /// A reduction was not filled, so new exposure is cut to keep `max_gross`.
         Rebalanced => "rebalanced",
+        /// The cash of an account with `cash_account`.
+        Cash => "cash",
     }
 }

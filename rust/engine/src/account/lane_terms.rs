@@ -96,7 +96,7 @@ impl TermTraits {
     pub(crate) fn of(costs: &CostModel, limits: &Limits, rates: &Rates) -> Self {
         let (is_bound, is_margined) = (limits.max_participation.is_some(), limits.maintenance_margin > 0.0);
         Self {
-            is_supported: rates.slippage < MAX_COST,
+            is_supported: rates.slippage < MAX_COST && !limits.cash_account,
             jitters: costs.slippage_jitter > 0.0,
             varies: rates.impact > 0.0 || is_bound,
             owes: limits.allow_short || is_margined,

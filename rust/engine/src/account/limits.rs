@@ -15,12 +15,21 @@ pub struct Limits {
     pub max_participation: Option<f64>,
     /// NAV as a fraction of gross exposure below which the account is liquidated.
     pub maintenance_margin: f64,
+    /// Whether purchases are cut at the fill to the cash of the account.
+    pub cash_account: bool,
 }
 
 impl Default for Limits {
     /// Returns limits without leverage: losses end at 0 except for gaps against shorts.
     fn default() -> Self {
-        Self { max_weight: 1.0, max_gross: 1.0, allow_short: true, max_participation: None, maintenance_margin: 0.0 }
+        Self {
+            max_weight: 1.0,
+            max_gross: 1.0,
+            allow_short: true,
+            max_participation: None,
+            maintenance_margin: 0.0,
+            cash_account: false,
+        }
     }
 }
 
@@ -34,6 +43,7 @@ impl Limits {
             allow_short: true,
             max_participation: None,
             maintenance_margin: 0.0,
+            cash_account: false,
         }
     }
 
@@ -63,6 +73,9 @@ impl Limits {
             if !holds {
                 return Err(ConfigError::Limit { name, range, value });
             }
+        }
+        if self.cash_account && self.allow_short {
+            return Err(ConfigError::CashAccount);
         }
         Ok(())
     }

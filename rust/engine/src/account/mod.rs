@@ -7,6 +7,8 @@ pub(crate) mod block_terms;
 pub(crate) mod book;
 pub(crate) mod cost_tables;
 pub(crate) mod costs;
+pub(crate) mod day_cell;
+pub(crate) mod day_order;
 pub(crate) mod event;
 pub(crate) mod fill_noise;
 pub(crate) mod gross_exposure;

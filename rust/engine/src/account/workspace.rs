@@ -1,3 +1,4 @@
+use crate::account::day_cell::DayCell;
 use crate::account::event::Event;
 use crate::vector::cpu_features::Arch;
 use crate::vector::lane_sums::{self, Block, LANES};
@@ -35,6 +36,8 @@ pub struct Workspace {
     /// Slippage with its jitter, and the impact coefficient, per symbol.
     pub(crate) slippage: Vec<Block>,
     pub(crate) impact: Vec<Block>,
+    /// One cell per symbol after the first step with day orders, none before.
+    pub(crate) day: Vec<DayCell>,
     pub(crate) events: Vec<Event>,
     /// Events of the previous step, restored if this step is refused.
     pub(crate) last_events: Vec<Event>,
@@ -45,9 +48,9 @@ impl Workspace {
     #[must_use]
     pub fn new(n_symbols: usize, detail: Detail) -> Self {
         let zeros = vec![[0.0; LANES]; lane_sums::n_blocks(n_symbols)];
-        // A symbol has at most eight events: refused or limited, stale, delisted, limited, unfilled, filled and
-        // liquidated. The account has at most three.
-        let most_events = 8 * n_symbols + 4;
+        // A symbol has at most twelve events: refused or limited, stale, delisted, limited, unfilled, filled and
+        // liquidated, and four of an exit. The account has at most two in each of three phases, and two more.
+        let most_events = 12 * n_symbols + 8;
         Self {
             detail,
             arch: Arch::new(),
@@ -60,6 +63,7 @@ impl Workspace {
             marks: zeros.clone(),
             avg_prices: zeros.clone(),
             impact: zeros,
+            day: Vec::new(),
             events: Vec::with_capacity(most_events),
             last_events: Vec::with_capacity(most_events),
         }

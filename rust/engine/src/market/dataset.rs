@@ -220,6 +220,12 @@ impl Dataset {
         self.tables.close.get(bar, symbol)
     }
 
+    /// Returns low and high of a symbol in a bar, NaN where unknown.
+    pub(crate) fn range_of(&self, bar: usize, symbol: usize) -> (f64, f64) {
+        let of = |table: &Option<Grid>| table.as_ref().map_or(f64::NAN, |grid| grid.get(bar, symbol));
+        (of(&self.tables.low), of(&self.tables.high))
+    }
+
     pub(crate) fn is_masked(&self, bar: usize, symbol: usize) -> bool {
         self.tables.tradable.as_ref().is_some_and(|grid| grid.get(bar, symbol) == 0.0)
     }

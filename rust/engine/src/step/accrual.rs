@@ -62,9 +62,33 @@ fn short_value(market: &Dataset, bar: usize, workspace: &Workspace) -> f64 {
 ///
 /// A symbol without a fill price may have a reference price.
 fn unfillable_short_value(market: &Dataset, bar: usize, workspace: &Workspace) -> f64 {
+    short_value_of(market, bar, workspace, |symbol| lane_sums::get(&workspace.shares, symbol))
+}
+
+/// Returns the value of the shorts among `shares`, at reference prices or at marks without one.
+fn short_value_of(market: &Dataset, bar: usize, workspace: &Workspace, shares: impl Fn(usize) -> f64) -> f64 {
     lane_sums::sum((0..market.n_symbols()).map(|symbol| {
-        let (shares, price) = (lane_sums::get(&workspace.shares, symbol), market.reference_price(bar, symbol));
+        let (shares, price) = (shares(symbol), market.reference_price(bar, symbol));
         let price = if price.is_nan() { lane_sums::get(&workspace.marks, symbol) } else { price };
         if shares < 0.0 { -shares * price } else { 0.0 }
     }))
+}
+
+/// Step 12 of a bar with day orders: charges the rates on the least cash and the largest shorts.
+///
+/// The two states of the account are the one after the fills inside the bar, whose cash is `cash_inside`, and the last
+/// one. So a position entered at the close and left at the next open pays for one bar.
+pub(crate) fn accrue_day(
+    market: &Dataset,
+    rules: &Rules,
+    bar: usize,
+    (cash_inside, cash): (f64, f64),
+    workspace: &Workspace,
+) -> Accrual {
+    let largest = |symbol: usize| {
+        let (inside, last) = (workspace.day[symbol].held_inside, lane_sums::get(&workspace.shares, symbol));
+        if inside < last { inside } else { last }
+    };
+    let short = if rules.limits().allow_short { short_value_of(market, bar, workspace, largest) } else { 0.0 };
+    Accrual::new(market, rules, if cash_inside < cash { cash_inside } else { cash }, short)
 }

@@ -6,6 +6,7 @@ use crate::account::event::{Event, LimitReason, UnfilledReason};
 use crate::account::rules::Rules;
 use crate::account::workspace::{Detail, Workspace};
 use crate::market::dataset::Dataset;
+use crate::step::liquidity::{self, Liquidity};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 
 /// Steps 8 to 10: cuts the orders to the capacity of the bar.
@@ -37,14 +38,22 @@ fn report_untradable(market: &Dataset, bar: usize, workspace: &mut Workspace) {
         if shares == 0.0 || lane_sums::get(market.fill_prices(bar), symbol).is_finite() {
             continue;
         }
-        let reason = if !market.reference_price(bar, symbol).is_finite() || market.close_of(bar, symbol).is_nan() {
-            UnfilledReason::NoPrice
-        } else if market.is_masked(bar, symbol) {
-            UnfilledReason::NotTradable
-        } else {
-            UnfilledReason::NoVolume
-        };
+        let reason = untradable(market, bar, symbol, market.reference_price(bar, symbol));
+        let reason = reason.unwrap_or(UnfilledReason::NoVolume);
         workspace.events.push(Event::Unfilled { symbol, shares, reason });
+    }
+}
+
+/// Returns why a symbol cannot be traded at a reference price in a bar (step 8).
+pub(crate) fn untradable(market: &Dataset, bar: usize, symbol: usize, price: f64) -> Option<UnfilledReason> {
+    if !price.is_finite() || market.close_of(bar, symbol).is_nan() {
+        Some(UnfilledReason::NoPrice)
+    } else if market.is_masked(bar, symbol) {
+        Some(UnfilledReason::NotTradable)
+    } else if market.volume_of(bar, symbol) == Some(0.0) {
+        Some(UnfilledReason::NoVolume)
+    } else {
+        None
     }
 }
 
@@ -52,35 +61,23 @@ fn report_untradable(market: &Dataset, bar: usize, workspace: &mut Workspace) {
 ///
 /// It sets the cost coefficients of each symbol.
 fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, workspace: &mut Workspace) -> bool {
-    let (rates, costs) = (&rules.rates, rules.costs());
     let mut reduced = false;
     for symbol in 0..market.n_symbols() {
         let shares = lane_sums::get(&workspace.filled, symbol);
         if shares == 0.0 {
             continue;
         }
-        // `costs.capital / volume` shares of NAV 1 are the whole volume of the bar.
-        let volume = market.volume_of(bar, symbol);
         let mark = lane_sums::get(&workspace.marks, symbol);
-        let (transposed, ratio) = match volume {
-            Some(volume) => (shares.abs() * costs.capital / volume, costs.capital / volume),
-            None => (shares.abs() * mark / book.nav, mark / book.nav),
-        };
-        // Zero times infinity is NaN.
-        let impact = if rates.impact > 0.0 { rates.impact * ratio.sqrt() } else { 0.0 };
+        let liquidity = Liquidity::of(market, rules, (bar, symbol), (mark, book.nav));
+        let impact = liquidity.impact(rules);
         let mut allowed = shares;
-        if let Some(most) = rules.limits().max_participation.filter(|most| transposed > *most) {
-            let cap = volume.map_or(most * book.nav / mark, |volume| most * volume / costs.capital);
-            allowed = cap.copysign(shares);
+        let bound = rules.limits().max_participation;
+        if let Some(most) = bound.filter(|most| liquidity.participation(shares) > *most) {
+            allowed = liquidity.shares(most).copysign(shares);
             let (requested, reason) = (shares, LimitReason::Participation);
             workspace.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
         }
-        let mut slippage = rates.slippage;
-        if costs.slippage_jitter > 0.0 {
-            let drawn = rules.tables.as_ref().and_then(|tables| tables.slippage(bar));
-            slippage =
-                drawn.map_or_else(|| rules.jittered_slippage(market, bar, symbol), |row| lane_sums::get(row, symbol));
-        }
+        let slippage = liquidity::slippage(market, rules, bar, symbol);
         if slippage + impact * allowed.abs().sqrt() >= MAX_COST {
             workspace.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
             allowed = 0.0;
@@ -98,21 +95,33 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, works
 ///
 /// Gross exposure stays within its bound.
 fn rebalance(rules: &Rules, book: &Book, workspace: &mut Workspace) {
+    let reduction_cut = (0..workspace.shares.len() * LANES).any(|symbol| {
+        let shares = lane_sums::get(&workspace.shares, symbol);
+        let toward = |orders: &[Block]| parts(lane_sums::get(orders, symbol), shares).0;
+        toward(&workspace.filled) < toward(&workspace.sized)
+    });
+    if reduction_cut {
+        scale_new_exposure(rules, book.nav, true, workspace);
+    }
+}
+
+/// Step 10, where a reduction was cut: scales the new exposure of all orders to the room that is left.
+///
+/// `funds` states whether the reductions among the orders make room.
+pub(crate) fn scale_new_exposure(rules: &Rules, nav: f64, funds: bool, workspace: &mut Workspace) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    let mut reduction_cut = false;
     for symbol in 0..workspace.shares.len() * LANES {
         let (shares, mark) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.marks, symbol));
-        let (wanted, _) = parts(lane_sums::get(&workspace.sized, symbol), shares);
         let (toward, away) = parts(lane_sums::get(&workspace.filled, symbol), shares);
-        reduction_cut |= toward < wanted;
+        let toward = if funds { toward } else { 0.0 };
         held[symbol % LANES] += shares.abs() * mark;
         kept[symbol % LANES] += (shares.abs() - toward) * mark;
         added[symbol % LANES] += away * mark;
     }
     let (held, kept, added) = (lane_sums::total(&held), lane_sums::total(&kept), lane_sums::total(&added));
-    let budget = rules.limits().max_gross * book.nav;
+    let budget = rules.limits().max_gross * nav;
     let bound = if held > budget { held } else { budget };
-    if !reduction_cut || added <= 0.0 || kept + added <= bound {
+    if added <= 0.0 || kept + added <= bound {
         return;
     }
     let scale = if bound > kept { (bound - kept) / added } else { 0.0 };
@@ -122,12 +131,12 @@ fn rebalance(rules: &Rules, book: &Book, workspace: &mut Workspace) {
             *filled = (toward + away * scale).copysign(*filled);
         }
     }
-    let (requested, allowed) = ((kept + added) / book.nav, (kept + added * scale) / book.nav);
+    let (requested, allowed) = ((kept + added) / nav, (kept + added * scale) / nav);
     workspace.events.push(Event::Limited { symbol: None, requested, allowed, reason: LimitReason::Rebalanced });
 }
 
 /// Returns the shares of an order toward flat and away from it.
-fn parts(order: f64, held: f64) -> (f64, f64) {
+pub(crate) fn parts(order: f64, held: f64) -> (f64, f64) {
     let size = order.abs();
     let opposite = held != 0.0 && order.is_sign_negative() != held.is_sign_negative();
     let toward = if !opposite {
@@ -205,18 +214,22 @@ fn report_fills(market: &Dataset, bar: usize, workspace: &mut Workspace) {
             + lane_sums::get(&workspace.impact, symbol) * order.abs().sqrt();
         let price = lane_sums::get(market.fill_prices(bar), symbol) * (1.0 + cost.copysign(order));
         workspace.events.push(Event::Filled { symbol, shares: order, price });
-        let (held, average) =
-            (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
-        let after = held + order;
-        let average = if after == 0.0 {
-            0.0
-        } else if held == 0.0 || held.is_sign_negative() != after.is_sign_negative() {
-            price
-        } else if held.is_sign_negative() == order.is_sign_negative() {
-            (average * held.abs() + price * order.abs()) / after.abs()
-        } else {
-            average
-        };
-        lane_sums::set(&mut workspace.avg_prices, symbol, average);
+        average_in(workspace, symbol, order, price);
     }
+}
+
+/// Updates the average price of a position for a fill that is about to move its shares.
+pub(crate) fn average_in(workspace: &mut Workspace, symbol: usize, order: f64, price: f64) {
+    let (held, average) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
+    let after = held + order;
+    let average = if after == 0.0 {
+        0.0
+    } else if held == 0.0 || held.is_sign_negative() != after.is_sign_negative() {
+        price
+    } else if held.is_sign_negative() == order.is_sign_negative() {
+        (average * held.abs() + price * order.abs()) / after.abs()
+    } else {
+        average
+    };
+    lane_sums::set(&mut workspace.avg_prices, symbol, average);
 }

@@ -4,7 +4,9 @@
 
 pub(crate) mod accrual;
 pub(crate) mod corporate_actions;
+mod day_orders;
 pub(crate) mod execution;
+pub(crate) mod liquidity;
 #[cfg(feature = "planted")]
 pub mod planted_faults;
 pub(crate) mod sizing;

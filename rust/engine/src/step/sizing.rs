@@ -40,24 +40,36 @@ pub(crate) fn accept(
 }
 
 fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], workspace: &mut Workspace) {
-    let as_of = market.as_of(book.bar);
     for (symbol, &weight) in orders.iter().enumerate() {
-        if weight.is_nan() {
-            continue;
+        if let Some(reason) = refusal(market, rules, book, symbol, weight) {
+            workspace.events.push(Event::Refused { symbol, weight, reason });
+            lane_sums::set(&mut workspace.orders, symbol, f64::NAN);
         }
-        let reason = if weight != 0.0 && !as_of.has_closed(symbol) {
-            RefusalReason::UnknownSymbol
-        } else if weight.abs() > MAX_ABS_WEIGHT {
-            RefusalReason::WeightOutOfRange
-        } else if weight < 0.0 && !rules.limits().allow_short {
-            RefusalReason::ShortNotAllowed
-        } else if weight != 0.0 && as_of.is_settled(symbol) {
-            RefusalReason::SettledSymbol
-        } else {
-            continue;
-        };
-        workspace.events.push(Event::Refused { symbol, weight, reason });
-        lane_sums::set(&mut workspace.orders, symbol, f64::NAN);
+    }
+}
+
+/// Returns why the weight of a symbol is refused (step 1); NaN is a hold.
+pub(crate) fn refusal(
+    market: &Dataset,
+    rules: &Rules,
+    book: &Book,
+    symbol: usize,
+    weight: f64,
+) -> Option<RefusalReason> {
+    if weight.is_nan() {
+        return None;
+    }
+    let as_of = market.as_of(book.bar);
+    if weight != 0.0 && !as_of.has_closed(symbol) {
+        Some(RefusalReason::UnknownSymbol)
+    } else if weight.abs() > MAX_ABS_WEIGHT {
+        Some(RefusalReason::WeightOutOfRange)
+    } else if weight < 0.0 && !rules.limits().allow_short {
+        Some(RefusalReason::ShortNotAllowed)
+    } else if weight != 0.0 && as_of.is_settled(symbol) {
+        Some(RefusalReason::SettledSymbol)
+    } else {
+        None
     }
 }
 

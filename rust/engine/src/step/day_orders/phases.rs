@@ -1,0 +1,214 @@
+use crate::account::costs::{MAX_COST, StepCosts};
+use crate::account::day_cell::{DayCell, Phase};
+use crate::account::event::{Event, LimitReason, UnfilledReason};
+use crate::account::workspace::{Detail, Workspace};
+use crate::step::day_orders::day_trades::{DayBar, DayTrades};
+use crate::step::execution::{self, parts};
+use crate::vector::lane_sums::{self, LANES};
+
+/// Steps 8 to 11 for the orders of one phase.
+pub(super) fn run(day: &DayBar<'_>, phase: Phase, trades: &mut DayTrades, workspace: &mut Workspace) {
+    report_failures(phase, workspace);
+    let n_symbols = day.market.n_symbols();
+    let mut any = false;
+    for symbol in 0..n_symbols {
+        let is_own = workspace.day[symbol].phase == Some(phase);
+        any |= is_own;
+        let shares = if is_own { lane_sums::get(&workspace.sized, symbol) } else { 0.0 };
+        lane_sums::set(&mut workspace.filled, symbol, shares);
+    }
+    if !any {
+        return;
+    }
+    cut_to_volume(day, trades, workspace);
+    // The order of two fills inside a bar is unknown, so a sale there funds no purchase.
+    let funds = phase != Phase::Inside;
+    let waits = (0..n_symbols).any(|symbol| {
+        let shares = lane_sums::get(&workspace.shares, symbol);
+        let toward = |order: f64| parts(order, shares).0;
+        let filled = if funds { toward(lane_sums::get(&workspace.filled, symbol)) } else { 0.0 };
+        filled < toward(lane_sums::get(&workspace.sized, symbol))
+    });
+    if waits || trades.reduction_cut {
+        execution::scale_new_exposure(day.rules, day.nav, funds, workspace);
+    }
+    if day.rules.limits().cash_account {
+        cut_to_cash(day, trades.cash, funds, workspace);
+    }
+    fill(day, phase, trades, workspace);
+    for symbol in 0..n_symbols {
+        if workspace.day[symbol].phase == Some(phase) {
+            lane_sums::set(&mut workspace.sized, symbol, 0.0);
+        }
+    }
+}
+
+fn report_failures(phase: Phase, workspace: &mut Workspace) {
+    for symbol in 0..workspace.day.len() {
+        if let Some((of, reason)) = workspace.day[symbol].failure
+            && of == phase
+        {
+            let shares = lane_sums::get(&workspace.sized, symbol);
+            workspace.events.push(Event::Unfilled { symbol, shares, reason });
+        }
+    }
+}
+
+/// Step 9: cuts each order to the participation limit and the cost limit.
+fn cut_to_volume(day: &DayBar<'_>, trades: &mut DayTrades, workspace: &mut Workspace) {
+    for symbol in 0..day.market.n_symbols() {
+        let shares = lane_sums::get(&workspace.filled, symbol);
+        if shares == 0.0 {
+            continue;
+        }
+        let liquidity = day.liquidity(symbol, lane_sums::get(&workspace.marks, symbol));
+        let mut allowed = shares;
+        let bound = day.rules.limits().max_participation;
+        if let Some(most) = bound.filter(|most| liquidity.participation(shares) > *most) {
+            allowed = liquidity.shares(most).copysign(shares);
+            let (requested, reason) = (shares, LimitReason::Participation);
+            workspace.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
+        }
+        if workspace.day[symbol].cost(allowed.abs()) >= MAX_COST {
+            workspace.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
+            allowed = 0.0;
+        }
+        let held = lane_sums::get(&workspace.shares, symbol);
+        trades.reduction_cut |= parts(allowed, held).0 < parts(shares, held).0;
+        lane_sums::set(&mut workspace.filled, symbol, allowed);
+    }
+}
+
+/// Cuts the purchases of a phase to the cash there is, pro rata.
+///
+/// `funds` states whether the sales of the phase pay for its purchases.
+fn cut_to_cash(day: &DayBar<'_>, cash: f64, funds: bool, workspace: &mut Workspace) {
+    let fee = day.rules.rates.fee;
+    let (mut bought, mut sold) = ([0.0; LANES], [0.0; LANES]);
+    for (symbol, cell) in workspace.day.iter().enumerate() {
+        let shares = lane_sums::get(&workspace.filled, symbol);
+        if shares > 0.0 {
+            bought[symbol % LANES] += shares * cell.fill(shares).price * (1.0 + fee);
+        } else if shares < 0.0 && funds {
+            sold[symbol % LANES] += -shares * cell.fill(shares).price * (1.0 - fee);
+        }
+    }
+    let (need, have) = (lane_sums::total(&bought), cash + lane_sums::total(&sold));
+    let have = if have > 0.0 { have } else { 0.0 };
+    if need <= have {
+        return;
+    }
+    for shares in workspace.filled.as_flattened_mut().iter_mut().filter(|shares| **shares > 0.0) {
+        *shares *= have / need;
+    }
+    workspace.events.push(Event::Limited { symbol: None, requested: need, allowed: have, reason: LimitReason::Cash });
+}
+
+/// Step 11: fills the orders of a phase at once.
+fn fill(day: &DayBar<'_>, phase: Phase, trades: &mut DayTrades, workspace: &mut Workspace) {
+    let mut sums = FillSums::default();
+    for symbol in 0..day.market.n_symbols() {
+        let shares = lane_sums::get(&workspace.filled, symbol);
+        if shares == 0.0 {
+            continue;
+        }
+        let fill = workspace.day[symbol].fill(shares);
+        sums.add(symbol, shares, &fill);
+        if workspace.detail == Detail::Full {
+            workspace.events.push(Event::Filled { symbol, shares, price: fill.price });
+            execution::average_in(workspace, symbol, shares, fill.price);
+        }
+        let before = lane_sums::get(&workspace.shares, symbol);
+        let after = before + shares;
+        lane_sums::set(&mut workspace.shares, symbol, after);
+        let cell = &mut workspace.day[symbol];
+        cell.traded += shares.abs();
+        if phase == Phase::Inside {
+            cell.filled_inside = true;
+            let adds = parts(shares, before).1 > 0.0;
+            cell.entry = if adds { fill.base } else { f64::NAN };
+        }
+    }
+    trades.pay(day, &sums);
+}
+
+/// A fill of one order.
+pub(super) struct DayFill {
+    /// Price with the cost.
+    pub(super) price: f64,
+    /// Price before the cost.
+    pub(super) base: f64,
+    /// The price that slippage and impact are fractions of, in currency per share.
+    paid_on: f64,
+    slippage: f64,
+    impact: f64,
+}
+
+impl DayCell {
+    /// Returns slippage plus impact of a number of shares, as a fraction of the price.
+    pub(super) fn cost(&self, size: f64) -> f64 {
+        self.slippage + self.impact_of(size)
+    }
+
+    /// Returns the impact of a number of shares; infinity times the root of zero is NaN.
+    fn impact_of(&self, size: f64) -> f64 {
+        if size == 0.0 { 0.0 } else { self.impact * size.sqrt() }
+    }
+
+    /// Returns the fill of the order of this cell.
+    pub(super) fn fill(&self, shares: f64) -> DayFill {
+        if self.base.is_nan() { self.fill_at(shares, self.order.limit) } else { self.fill_near(shares, self.base) }
+    }
+
+    /// Returns the fill at a price before cost.
+    pub(super) fn fill_near(&self, shares: f64, base: f64) -> DayFill {
+        let impact = self.impact_of(shares.abs());
+        let price = base * (1.0 + (self.slippage + impact).copysign(shares));
+        DayFill { price, base, paid_on: base, slippage: self.slippage, impact }
+    }
+
+    /// Returns the fill at a price that includes the cost.
+    pub(super) fn fill_at(&self, shares: f64, price: f64) -> DayFill {
+        let impact = self.impact_of(shares.abs());
+        let cost = self.slippage + impact;
+        let base = price / (1.0 + cost.copysign(shares));
+        let part = |of: f64| if cost == 0.0 { 0.0 } else { of / cost };
+        DayFill { price, base, paid_on: (price - base).abs(), slippage: part(self.slippage), impact: part(impact) }
+    }
+}
+
+/// Sums over the fills of a phase, in lanes.
+#[derive(Default)]
+pub(super) struct FillSums {
+    flow: [f64; LANES],
+    traded: [f64; LANES],
+    slipped: [f64; LANES],
+    pushed: [f64; LANES],
+}
+
+impl FillSums {
+    /// Adds a fill.
+    pub(super) fn add(&mut self, symbol: usize, shares: f64, fill: &DayFill) {
+        let (lane, size) = (symbol % LANES, shares.abs());
+        self.flow[lane] += shares * fill.price;
+        self.traded[lane] += size * fill.price;
+        self.slipped[lane] += size * fill.paid_on * fill.slippage;
+        self.pushed[lane] += size * fill.paid_on * fill.impact;
+    }
+}
+
+impl DayTrades {
+    /// Pays for the fills of a phase.
+    pub(super) fn pay(&mut self, day: &DayBar<'_>, sums: &FillSums) {
+        let traded = lane_sums::total(&sums.traded);
+        let fee = day.rules.rates.fee * traded;
+        self.cash -= lane_sums::total(&sums.flow) + fee;
+        self.traded += traded;
+        self.costs = StepCosts {
+            fee: self.costs.fee + fee,
+            slippage: self.costs.slippage + lane_sums::total(&sums.slipped),
+            impact: self.costs.impact + lane_sums::total(&sums.pushed),
+            ..self.costs
+        };
+    }
+}
