@@ -11,11 +11,13 @@ mod wire;
 
 pub use openoutcry_engine::{CostModel, Limits, StepCosts, Window, counted};
 pub use record::submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
+pub use wire::action::Action;
 pub use wire::canonical_json;
 pub use wire::canonicalization::{NotJson, canonicalize};
-pub use wire::decision::{Action, Decision, Order};
+pub use wire::decision::{Decision, Order};
 pub use wire::decision_error::DecisionError;
 pub use wire::observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
+pub use wire::order_conditions::{FillTime, OrderConditions};
 pub use wire::orders::{Refusal, place_orders, to_orders, write_orders};
 pub use wire::scenario_json::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
 pub use wire::step_info::StepInfo;

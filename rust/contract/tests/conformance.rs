@@ -142,6 +142,7 @@ proptest! {
             target_weight: weight as f64 / 3e17,
             confidence,
             rationale,
+            conditions: None,
         };
         let decision = Decision { orders: orders.into_iter().map(order).collect(), reasoning };
         prop_assert_eq!(Decision::from_json(&decision.to_json()).unwrap(), decision);

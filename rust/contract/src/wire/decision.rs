@@ -1,10 +1,12 @@
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
+use crate::wire::action::Action;
 use crate::wire::canonical_json;
-use crate::wire::decision_error::{DecisionError, WRONG_TYPE};
+use crate::wire::decision_error::DecisionError;
+use crate::wire::fields::{Name, read, required, unknown};
+use crate::wire::order_conditions::{ConditionFields, FillTime, OrderConditions};
 
 /// The decision of an agent: target weights from the next bar on.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,36 +32,8 @@ pub struct Order {
     pub confidence: Option<f64>,
     /// The reason, for people and records.
     pub rationale: String,
-}
-
-/// The action on a symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// A label; the weight decides.
-    Buy,
-    /// A label; the weight decides.
-    Sell,
-    /// Keeps the shares and overrides the weight.
-    Hold,
-    /// Sells the shares and overrides the weight.
-    Close,
-}
-
-impl Action {
-    /// All actions with their names on the wire.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("buy", Self::Buy), ("sell", Self::Sell), ("hold", Self::Hold), ("close", Self::Close)];
-
-    /// Returns the name on the wire.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Buy => "buy",
-            Self::Sell => "sell",
-            Self::Hold => "hold",
-            Self::Close => "close",
-        }
-    }
+    /// Prices and time of a day order; `None` for a plain order.
+    pub conditions: Option<Box<OrderConditions>>,
 }
 
 impl Order {
@@ -67,13 +41,53 @@ impl Order {
     #[must_use]
     pub fn new(symbol: &str, target_weight: f64) -> Self {
         let action = if target_weight < 0.0 { Action::Sell } else { Action::Buy };
-        Self { symbol: symbol.to_owned(), action, target_weight, confidence: None, rationale: String::new() }
+        Self {
+            symbol: symbol.to_owned(),
+            action,
+            target_weight,
+            confidence: None,
+            rationale: String::new(),
+            conditions: None,
+        }
     }
 
     /// Returns the stated probability of being right, 0.5 if not stated.
     #[must_use]
     pub fn confidence_or_default(&self) -> f64 {
         self.confidence.unwrap_or(0.5)
+    }
+
+    fn push_json(&self, text: &mut String) {
+        let plain = OrderConditions::default();
+        let conditions = self.conditions.as_deref().unwrap_or(&plain);
+        text.push('{');
+        canonical_json::push_key(text, "action");
+        canonical_json::push_string(text, self.action.name());
+        if conditions.at == FillTime::Close {
+            canonical_json::push_key(text, "at");
+            canonical_json::push_string(text, conditions.at.name());
+        }
+        push_optional(text, "confidence", self.confidence);
+        push_optional(text, "limit_price", conditions.limit_price);
+        if !self.rationale.is_empty() {
+            canonical_json::push_key(text, "rationale");
+            canonical_json::push_string(text, &self.rationale);
+        }
+        push_optional(text, "stop_loss", conditions.stop_loss);
+        push_optional(text, "stop_price", conditions.stop_price);
+        canonical_json::push_key(text, "symbol");
+        canonical_json::push_string(text, &self.symbol);
+        push_optional(text, "take_profit", conditions.take_profit);
+        canonical_json::push_key(text, "target_weight");
+        canonical_json::push_number(text, self.target_weight);
+        text.push('}');
+    }
+}
+
+fn push_optional(text: &mut String, name: &str, value: Option<f64>) {
+    if let Some(value) = value {
+        canonical_json::push_key(text, name);
+        canonical_json::push_number(text, value);
     }
 }
 
@@ -89,7 +103,7 @@ impl Decision {
     /// # Errors
     ///
     /// Returns the slug and position of the first fault: bad JSON, a missing, unknown or repeated field, a wrong type,
-    /// an unknown action or a confidence outside [0, 1].
+    /// an unknown action or time, a confidence outside [0, 1], an invalid price, or fields that exclude each other.
     pub fn from_json(text: &str) -> Result<Self, DecisionError> {
         Ok(serde_json::from_str(text)?)
     }
@@ -100,28 +114,13 @@ impl Decision {
     ///
     /// # Panics
     ///
-    /// Panics if a weight or confidence is not finite.
+    /// Panics if a weight, confidence or price is not finite.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = String::from("{");
         canonical_json::push_key(&mut text, "orders");
         canonical_json::push_array(&mut text, &self.orders, |text, order| {
-            text.push('{');
-            canonical_json::push_key(text, "action");
-            canonical_json::push_string(text, order.action.name());
-            if let Some(confidence) = order.confidence {
-                canonical_json::push_key(text, "confidence");
-                canonical_json::push_number(text, confidence);
-            }
-            if !order.rationale.is_empty() {
-                canonical_json::push_key(text, "rationale");
-                canonical_json::push_string(text, &order.rationale);
-            }
-            canonical_json::push_key(text, "symbol");
-            canonical_json::push_string(text, &order.symbol);
-            canonical_json::push_key(text, "target_weight");
-            canonical_json::push_number(text, order.target_weight);
-            text.push('}');
+            order.push_json(text);
         });
         if !self.reasoning.is_empty() {
             canonical_json::push_key(&mut text, "reasoning");
@@ -130,60 +129,6 @@ impl Decision {
         text.push('}');
         text
     }
-}
-
-/// A text borrowed from the input unless it has an escape.
-///
-/// The `Cow` of serde always copies.
-struct Name<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-                formatter.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
-
-/// Reads one field of an object into `slot`; refuses a duplicate.
-fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
-    map: &mut A,
-    name: &str,
-    slot: &mut Option<T>,
-) -> Result<(), A::Error> {
-    if slot.is_some() {
-        return Err(A::Error::custom(format_args!("duplicate_field: `{name}` must be given once; received it twice")));
-    }
-    *slot = Some(map.next_value().map_err(|error| in_field(name, error))?);
-    Ok(())
-}
-
-/// Adds the name of the innermost field to a wrong type, and to no other fault.
-fn in_field<E: Error>(name: &str, error: E) -> E {
-    // Only type faults of serde begin so. The position at the end of the text is parsed from it later.
-    if error.to_string().starts_with(WRONG_TYPE) { E::custom(format_args!("`{name}`: {error}")) } else { error }
-}
-
-fn required<T, E: Error>(name: &str, slot: Option<T>) -> Result<T, E> {
-    slot.ok_or_else(|| E::custom(format_args!("missing_field: `{name}` is required; received an object without it")))
-}
-
-fn unknown<E: Error>(name: &str, known: &str) -> E {
-    E::custom(format_args!("unknown_field: fields must be among {known}; received `{}`", name.escape_debug()))
 }
 
 // The derive of serde would also read a struct from an array, with fields by position.
@@ -213,6 +158,9 @@ impl<'de> Deserialize<'de> for Decision {
     }
 }
 
+const ORDER_FIELDS: &str = "`symbol`, `action`, `target_weight`, `confidence`, `rationale`, `limit_price`, `stop_price`, \
+                            `at`, `stop_loss`, `take_profit`";
+
 impl<'de> Deserialize<'de> for Order {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;
@@ -226,6 +174,7 @@ impl<'de> Deserialize<'de> for Order {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Order, A::Error> {
                 let (mut symbol, mut action, mut target_weight) = (None, None, None);
                 let (mut confidence, mut rationale) = (None, None);
+                let mut conditions = ConditionFields::default();
                 while let Some(name) = map.next_key::<Name>()? {
                     match name.0.as_ref() {
                         "symbol" => read(&mut map, "symbol", &mut symbol)?,
@@ -233,37 +182,23 @@ impl<'de> Deserialize<'de> for Order {
                         "target_weight" => read(&mut map, "target_weight", &mut target_weight)?,
                         "confidence" => read(&mut map, "confidence", &mut confidence)?,
                         "rationale" => read(&mut map, "rationale", &mut rationale)?,
-                        name => {
-                            let known = "`symbol`, `action`, `target_weight`, `confidence`, `rationale`";
-                            return Err(unknown(name, known));
-                        }
+                        name if conditions.read(&mut map, name)? => {}
+                        name => return Err(unknown(name, ORDER_FIELDS)),
                     }
                     if let Some(value) = confidence.filter(|value| !(0.0..=1.0).contains(value)) {
                         let fault = "confidence_out_of_range: `confidence` must be in [0, 1]; received";
                         return Err(A::Error::custom(format_args!("{fault} {value}")));
                     }
                 }
-                Ok(Order {
-                    symbol: required("symbol", symbol)?,
-                    action: required("action", action)?,
-                    target_weight: required("target_weight", target_weight)?,
-                    confidence,
-                    rationale: rationale.unwrap_or_default(),
-                })
+                let symbol = required("symbol", symbol)?;
+                let action = required("action", action)?;
+                let target_weight = required("target_weight", target_weight)?;
+                let conditions = conditions.finish(action, target_weight)?;
+                let rationale = rationale.unwrap_or_default();
+                Ok(Order { symbol, action, target_weight, confidence, rationale, conditions })
             }
         }
         deserializer.deserialize_map(Fields)
-    }
-}
-
-impl<'de> Deserialize<'de> for Action {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Name(name) = Name::deserialize(deserializer)?;
-        let known = Self::NAMES.iter().find(|(known, _)| *known == name);
-        known.map(|(_, action)| *action).ok_or_else(|| {
-            let fault = "unknown_action: `action` must be one of `buy`, `sell`, `hold`, `close`; received";
-            D::Error::custom(format_args!("{fault} {name:?}"))
-        })
     }
 }
 

@@ -1,8 +1,8 @@
+use serde::de::Error;
 use serde_json::error::Category;
-use thiserror::Error;
 
 /// A refused decision; the account has not moved.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct DecisionError {
     slug: &'static str,
@@ -17,6 +17,32 @@ impl DecisionError {
         Self { slug: "confidence_out_of_range", message }
     }
 
+    /// Returns the error of an order price that did not come from a text.
+    ///
+    /// `field` is the name of the price: `limit_price`, `stop_price`, `stop_loss` or `take_profit`.
+    #[must_use]
+    pub fn order_price(field: &str, value: f64) -> Self {
+        let message = format!("`{field}` must be between 1e-15 and 1e15; received {value:?}");
+        Self { slug: "order_price_invalid", message }
+    }
+
+    /// Returns the error of fields of one order that exclude each other.
+    pub(crate) fn conflict(required: &str, received: &str) -> Self {
+        Self { slug: "conflicting_fields", message: format!("{required}; received {received}") }
+    }
+
+    /// Returns the error of a fill time that did not come from a text.
+    #[must_use]
+    pub fn fill_time(value: &str) -> Self {
+        let message = format!("`at` must be one of `open`, `close`; received {value:?}");
+        Self { slug: "unknown_time", message }
+    }
+
+    /// Returns this error as one of the parser, which keeps the slug.
+    pub(crate) fn in_text<E: Error>(&self) -> E {
+        E::custom(format_args!("{}: {}", self.slug, self.message))
+    }
+
     /// Returns the stable name of this error in `contract/errors.json`.
     #[must_use]
     pub fn slug(&self) -> &'static str {
@@ -27,8 +53,16 @@ impl DecisionError {
 /// Faults that the decision parser itself names.
 ///
 /// The type faults of serde have no such name.
-pub(crate) const NAMED: [&str; 5] =
-    ["missing_field", "unknown_field", "duplicate_field", "unknown_action", "confidence_out_of_range"];
+pub(crate) const NAMED: [&str; 8] = [
+    "missing_field",
+    "unknown_field",
+    "duplicate_field",
+    "unknown_action",
+    "confidence_out_of_range",
+    "order_price_invalid",
+    "unknown_time",
+    "conflicting_fields",
+];
 
 impl From<serde_json::Error> for DecisionError {
     fn from(error: serde_json::Error) -> Self {

@@ -1,7 +1,8 @@
 use openoutcry_engine::{AsOf, RefusalReason};
 
+use crate::wire::action::Action;
 use crate::wire::canonical_json;
-use crate::wire::decision::{Action, Decision};
+use crate::wire::decision::Decision;
 
 /// An order with an unknown name, refused before the engine.
 #[derive(Clone, Debug, PartialEq)]
