@@ -18,12 +18,15 @@ pub use wire::decision::{Decision, Order};
 pub use wire::decision_error::DecisionError;
 pub use wire::observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
 pub use wire::order_conditions::{FillTime, OrderConditions};
-pub use wire::orders::{Refusal, place_orders, to_orders, write_orders};
+pub use wire::orders::{Refusal, check_day_order, place_orders, to_orders, write_orders};
 pub use wire::scenario_json::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
 pub use wire::step_info::StepInfo;
 
 /// The version of the wire contract, independent of package versions.
 pub const CONTRACT_VERSION: &str = "1.0";
 
-/// All versions of the wire contract, the current one last.
-pub const CONTRACT_VERSIONS: [&str; 1] = [CONTRACT_VERSION];
+/// The version that a run states if it uses a field of it.
+pub const DAY_ORDERS_VERSION: &str = "1.1";
+
+/// All versions of the wire contract, the latest one last.
+pub const CONTRACT_VERSIONS: [&str; 2] = [CONTRACT_VERSION, DAY_ORDERS_VERSION];

@@ -33,6 +33,7 @@ mod replay;
 
 pub use agents::Agent;
 pub use agents::agent_answer::AgentAnswer;
+pub use backtest::condition_table::ConditionTable;
 pub use backtest::order_table::OrderTable;
 pub use backtest::run::{Fill, Flows, Run};
 pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
@@ -49,8 +50,8 @@ pub use episode::reward_terms::RewardTerms;
 pub use episode::step_record::StepRecord;
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
-    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle,
-    readable_text, record, spec_digest, spec_from_json, spec_to_json,
+    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, check_day_order, ledger,
+    merkle, readable_text, record, spec_digest, spec_from_json, spec_to_json,
 };
 pub use openoutcry_engine::parquet;
 #[cfg(feature = "planted")]
@@ -58,10 +59,10 @@ pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
     CellText, Columns, ConfigError, CostModel, CsvReader, CsvRows, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR,
-    DataError, Dataset, DateForm, Dates, Event, Feature, FeatureScope, FillKey, Fundamental, Limits, LongRows,
-    MAX_ABS_WEIGHT, NewsItem, NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader, SheetSize,
-    SheetStrings, StatedPeriods, StepCosts, StepError, Stepped, TextColumns, Totals, Window, bar_count_notices,
-    check_rows, counted, inferred_periods_per_year, most_cash_return,
+    DataError, Dataset, DateForm, Dates, DayOrder, Event, Feature, FeatureScope, FillKey, Fundamental, Limits,
+    LongRows, MAX_ABS_WEIGHT, NewsItem, NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader,
+    SheetSize, SheetStrings, StatedPeriods, StepCosts, StepError, Stepped, TextColumns, Totals, Window,
+    bar_count_notices, check_rows, counted, inferred_periods_per_year, most_cash_return,
 };
 pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use replay::divergence::{Cause, Difference};

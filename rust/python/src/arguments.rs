@@ -21,9 +21,9 @@ readers!(whole("argument_invalid") -> u64: seed);
 readers!(size("argument_invalid") -> usize: bar, lookback, n_bars, n_days, n_draws, n_symbols);
 readers!(edge("window_invalid") -> Option<usize>: end, start, window_end, window_start);
 readers!(rate("cost_invalid") -> Option<f64>:
-    borrow_bps, capital, cash_bps, fee_bps, financing_bps, impact_bps, slippage_bps, slippage_jitter);
+    borrow_bps, capital, cash_bps, fee_bps, financing_bps, impact_bps, slippage_bps, slippage_jitter, stop_gap);
 readers!(rate("limit_invalid") -> Option<f64>: maintenance_margin, max_gross, max_participation, max_weight);
-readers!(truth("limit_invalid") -> Option<bool>: allow_short);
+readers!(truth("limit_invalid") -> Option<bool>: allow_short, cash_account);
 readers!(number("value_invalid") -> f64: periods_per_year);
 
 /// Refuses a name that is too long for a record.

@@ -13,6 +13,7 @@ use crate::pickle::{Pickle, fields, reduce};
 ///     slippage_bps: Half-spread; 2, as large caps pay 1 to 5.
 ///     slippage_jitter: Noise of the slippage as a fraction of it, in [0, 1]; 0.
 ///     impact_bps: Square-root impact at 100 % participation, Y times daily volatility; 0, since it needs a volatility.
+///     stop_gap: Part of the way from a stop to the extreme of the bar by which it fills late, in [0, 1]; 0.
 ///     financing_bps: Annual rate on borrowed cash; 100.
 ///     cash_bps: Annual rate on idle cash, may be negative; 0.
 ///     borrow_bps: Annual rate on the value of shorts; 25, general collateral (D'Avolio 2002).
@@ -27,13 +28,14 @@ pub struct CostModel(pub(crate) CoreCosts);
 #[pymethods]
 impl CostModel {
     #[new]
-    #[pyo3(signature = (*, fee_bps=None, slippage_bps=None, slippage_jitter=None, impact_bps=None, financing_bps=None, cash_bps=None, borrow_bps=None, capital=None))]
+    #[pyo3(signature = (*, fee_bps=None, slippage_bps=None, slippage_jitter=None, impact_bps=None, stop_gap=None, financing_bps=None, cash_bps=None, borrow_bps=None, capital=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only fields of one struct")]
     fn new(
         #[pyo3(from_py_with = arguments::fee_bps)] fee_bps: Option<f64>,
         #[pyo3(from_py_with = arguments::slippage_bps)] slippage_bps: Option<f64>,
         #[pyo3(from_py_with = arguments::slippage_jitter)] slippage_jitter: Option<f64>,
         #[pyo3(from_py_with = arguments::impact_bps)] impact_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::stop_gap)] stop_gap: Option<f64>,
         #[pyo3(from_py_with = arguments::financing_bps)] financing_bps: Option<f64>,
         #[pyo3(from_py_with = arguments::cash_bps)] cash_bps: Option<f64>,
         #[pyo3(from_py_with = arguments::borrow_bps)] borrow_bps: Option<f64>,
@@ -45,6 +47,7 @@ impl CostModel {
             slippage_bps: slippage_bps.unwrap_or(default.slippage_bps),
             slippage_jitter: slippage_jitter.unwrap_or(default.slippage_jitter),
             impact_bps: impact_bps.unwrap_or(default.impact_bps),
+            stop_gap: stop_gap.unwrap_or(default.stop_gap),
             financing_bps: financing_bps.unwrap_or(default.financing_bps),
             cash_bps: cash_bps.unwrap_or(default.cash_bps),
             borrow_bps: borrow_bps.unwrap_or(default.borrow_bps),
@@ -84,6 +87,12 @@ impl CostModel {
         self.0.impact_bps
     }
 
+    /// Part of the way from a stop to the extreme of the bar by which it fills late, in [0, 1].
+    #[getter]
+    fn stop_gap(&self) -> f64 {
+        self.0.stop_gap
+    }
+
     /// Annual rate on borrowed cash, in bps.
     #[getter]
     fn financing_bps(&self) -> f64 {
@@ -108,7 +117,7 @@ impl CostModel {
         self.0.capital
     }
 
-    /// Return the fields by name.
+    /// Return the fields by name; `stop_gap` only where it is not 0.
     #[pyo3(name = "to_dict")]
     fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -116,6 +125,9 @@ impl CostModel {
         dict.set_item("slippage_bps", self.0.slippage_bps)?;
         dict.set_item("slippage_jitter", self.0.slippage_jitter)?;
         dict.set_item("impact_bps", self.0.impact_bps)?;
+        if self.0.stop_gap != 0.0 {
+            dict.set_item("stop_gap", self.0.stop_gap)?;
+        }
         dict.set_item("financing_bps", self.0.financing_bps)?;
         dict.set_item("cash_bps", self.0.cash_bps)?;
         dict.set_item("borrow_bps", self.0.borrow_bps)?;

@@ -14,6 +14,7 @@ use crate::pickle::{Pickle, fields, reduce};
 ///     allow_short: Whether weights below 0 are accepted; True.
 ///     max_participation: Largest share of the volume of a bar, or of NAV without volume, one order may take; None.
 ///     maintenance_margin: NAV as a fraction of gross exposure below which the account is liquidated; 0 for never.
+///     cash_account: Whether purchases are cut at the fill to the cash of the account; needs allow_short=False; False.
 ///
 /// Raises:
 ///     OpenOutcryError: `limit_invalid`: a field is out of its range.
@@ -24,13 +25,14 @@ pub struct Limits(pub(crate) CoreLimits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, max_weight=None, max_gross=None, allow_short=None, max_participation=None, maintenance_margin=None))]
+    #[pyo3(signature = (*, max_weight=None, max_gross=None, allow_short=None, max_participation=None, maintenance_margin=None, cash_account=None))]
     fn new(
         #[pyo3(from_py_with = arguments::max_weight)] max_weight: Option<f64>,
         #[pyo3(from_py_with = arguments::max_gross)] max_gross: Option<f64>,
         #[pyo3(from_py_with = arguments::allow_short)] allow_short: Option<bool>,
         #[pyo3(from_py_with = arguments::max_participation)] max_participation: Option<f64>,
         #[pyo3(from_py_with = arguments::maintenance_margin)] maintenance_margin: Option<f64>,
+        #[pyo3(from_py_with = arguments::cash_account)] cash_account: Option<bool>,
     ) -> PyResult<Self> {
         let default = CoreLimits::default();
         let limits = CoreLimits {
@@ -39,6 +41,7 @@ impl Limits {
             allow_short: allow_short.unwrap_or(default.allow_short),
             max_participation,
             maintenance_margin: maintenance_margin.unwrap_or(default.maintenance_margin),
+            cash_account: cash_account.unwrap_or(default.cash_account),
         };
         limits.validate().map_err(to_py)?;
         Ok(Self(limits))
@@ -80,7 +83,13 @@ impl Limits {
         self.0.maintenance_margin
     }
 
-    /// Return the fields by name.
+    /// Whether purchases are cut at the fill to the cash of the account.
+    #[getter]
+    fn cash_account(&self) -> bool {
+        self.0.cash_account
+    }
+
+    /// Return the fields by name; `cash_account` only where it is on.
     #[pyo3(name = "to_dict")]
     fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -89,6 +98,9 @@ impl Limits {
         dict.set_item("allow_short", self.0.allow_short)?;
         dict.set_item("max_participation", self.0.max_participation)?;
         dict.set_item("maintenance_margin", self.0.maintenance_margin)?;
+        if self.0.cash_account {
+            dict.set_item("cash_account", true)?;
+        }
         Ok(dict)
     }
 

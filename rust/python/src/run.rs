@@ -1,8 +1,5 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use openoutcry::record::Digest;
-use openoutcry::{
-    Backtest, Decision, Fill, FillKey, Flows, OrderTable, Run as CoreRun, StepCosts, StepError, Totals, Window,
-};
+use openoutcry::{Decision, Fill, Flows, OrderTable, Run as CoreRun, StepCosts, StepError, Totals, Window};
 use openoutcry_score::{Metrics, TRADING_METRICS, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -10,13 +7,13 @@ use pyo3::types::{PyDict, PyList};
 use crate::agents::Baseline;
 use crate::arguments::{self, Text};
 use crate::arrays;
-use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_py};
 use crate::events::{event_dict, refusal_dict};
 use crate::huge_pages::reserve_in_huge_pages;
-use crate::limits::Limits;
+use crate::order_conditions::{ConditionColumns, Conditions, condition_columns};
 use crate::record::Record;
+use crate::run_settings::{Names, Settings};
 
 /// The native run behind `openoutcry.Run`.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
@@ -24,54 +21,6 @@ pub struct Run {
     dataset: Dataset,
     core: CoreRun,
     settings: Settings,
-}
-
-/// Settings of a backtest: window, costs, limits, seeds; a dict in Python.
-#[derive(Clone, Copy, FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Settings {
-    window: (usize, usize),
-    costs: CostModel,
-    limits: Limits,
-    lookback: usize,
-    seed: u64,
-    fill_key: Option<[u8; 32]>,
-}
-
-/// Record fields in addition to the settings: a dict in Python.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Names<'py> {
-    market: Text,
-    agent_id: Text,
-    commitment: Option<[u8; 32]>,
-    harness: Bound<'py, PyAny>,
-}
-
-impl Settings {
-    pub(crate) fn window(self) -> Window {
-        Window { start: self.window.0, end: self.window.1 }
-    }
-
-    pub(crate) fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
-        let mut backtest = Backtest::new(&dataset.0, self.window(), self.seed, self.costs.0).map_err(to_py)?;
-        if let Some(key) = self.fill_key {
-            backtest = backtest.sealed(FillKey::from_bytes(key));
-        }
-        backtest.with_limits(self.limits.0).and_then(|backtest| backtest.with_lookback(self.lookback)).map_err(to_py)
-    }
-
-    fn captured<'a>(self, dataset: &'a Dataset, names: &Names<'_>) -> PyResult<Backtest<'a>> {
-        arguments::check_agent_id(&names.agent_id)?;
-        let mut backtest = self.backtest(dataset)?.with_name(&names.market);
-        if let Some(commitment) = names.commitment {
-            backtest = backtest.committed(Digest(commitment));
-        }
-        if let Some(harness) = arguments::harness(&names.harness)? {
-            backtest = backtest.harnessed(harness);
-        }
-        Ok(backtest)
-    }
 }
 
 /// Run a baseline over a window of a market.
@@ -136,15 +85,17 @@ pub(crate) fn capture_callable(
 
 /// Run target weights as `run_weights` does, and record them as decisions.
 #[pyfunction]
+#[pyo3(signature = (dataset, weights, settings, names, conditions=None))]
 pub(crate) fn capture_weights(
     py: Python<'_>,
     dataset: &Dataset,
     weights: PyReadonlyArray2<'_, f64>,
     settings: Settings,
     names: Names<'_>,
+    conditions: Option<Conditions<'_>>,
 ) -> PyResult<(Run, Record)> {
     let backtest = settings.captured(dataset, &names)?;
-    let orders = orders_of(dataset, &weights, settings.window())?;
+    let orders = conditional(dataset, orders_of(dataset, &weights, settings.window())?, conditions, settings)?;
     let (core, record) = py.detach(|| backtest.capture_orders(&orders)).map_err(to_py)?;
     Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.agent_id, record)))
 }
@@ -160,16 +111,18 @@ fn fill_columns<'py>(py: Python<'py>, fills: &[Fill]) -> FillColumns<'py> {
     (places(|fill| fill.bar), places(|fill| fill.symbol), numbers(|fill| fill.shares), numbers(|fill| fill.price))
 }
 
-/// Run target weights, shape `(n_bars, n_symbols)`, over a window.
+/// Run target weights, shape `(n_bars, n_symbols)`, over a window, with conditions of their orders.
 #[pyfunction]
+#[pyo3(signature = (dataset, weights, settings, conditions=None))]
 pub(crate) fn run_weights(
     py: Python<'_>,
     dataset: &Dataset,
     weights: PyReadonlyArray2<'_, f64>,
     settings: Settings,
+    conditions: Option<Conditions<'_>>,
 ) -> PyResult<Run> {
     let backtest = settings.backtest(dataset)?;
-    let orders = orders_of(dataset, &weights, settings.window())?;
+    let orders = conditional(dataset, orders_of(dataset, &weights, settings.window())?, conditions, settings)?;
     let core = py.detach(|| backtest.run_table(orders)).map_err(to_py)?;
     Ok(Run { dataset: dataset.clone(), core, settings })
 }
@@ -188,6 +141,19 @@ pub(crate) fn passive_returns<'py>(
     let backtest = settings.backtest(dataset)?;
     let passive = py.detach(|| backtest.passive()).map_err(to_py)?;
     Ok(passive.into_iter().map(|returns| PyArray1::from_vec(py, returns)).collect())
+}
+
+/// Returns decision rows with their conditions, if there are any.
+fn conditional(
+    dataset: &Dataset,
+    orders: OrderTable,
+    conditions: Option<Conditions<'_>>,
+    settings: Settings,
+) -> PyResult<OrderTable> {
+    match conditions {
+        Some(conditions) => conditions.of(dataset, orders, settings.window()),
+        None => Ok(orders),
+    }
 }
 
 /// Returns a copy of the decision rows of a window.
@@ -269,6 +235,11 @@ impl Run {
     #[getter]
     fn decisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         arrays::matrix(py, self.core.orders.to_vec(), self.settings.window().n_decisions())
+    }
+
+    /// Return the orders with conditions as columns: decision, symbol, prices, whether at the close.
+    fn conditions<'py>(&self, py: Python<'py>) -> ConditionColumns<'py> {
+        condition_columns(py, self.core.orders.conditions())
     }
 
     /// The decision with which the account was terminated, if it was.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::arrays;
 use crate::dataset::Dataset;
 use crate::error::to_py;
-use crate::run::Settings;
+use crate::run_settings::Settings;
 
 /// Return the places of values below a limit, int64.
 #[pyfunction]

@@ -7,7 +7,8 @@ use crate::arguments::Text;
 use crate::dataset::Dataset;
 use crate::error::to_py;
 use crate::metrics::check_metric;
-use crate::run::{Run, Settings, orders_in};
+use crate::run::{Run, orders_in};
+use crate::run_settings::Settings;
 
 /// Tables of target weights that are run together.
 ///

@@ -71,6 +71,7 @@ fields!(
         slippage_bps: Number,
         slippage_jitter: Number,
         impact_bps: Number,
+        stop_gap: Number,
         financing_bps: Number,
         cash_bps: Number,
         borrow_bps: Number,
@@ -85,6 +86,7 @@ fields!(
         allow_short: bool,
         max_participation: Option<Number>,
         maintenance_margin: Number,
+        cash_account: bool,
     }
 );
 
@@ -107,6 +109,7 @@ impl Costs {
             slippage_bps: or(self.slippage_bps, default.slippage_bps),
             slippage_jitter: or(self.slippage_jitter, default.slippage_jitter),
             impact_bps: or(self.impact_bps, default.impact_bps),
+            stop_gap: or(self.stop_gap, default.stop_gap),
             financing_bps: or(self.financing_bps, default.financing_bps),
             cash_bps: or(self.cash_bps, default.cash_bps),
             borrow_bps: or(self.borrow_bps, default.borrow_bps),
@@ -130,6 +133,7 @@ impl Bounds {
             allow_short: self.allow_short.unwrap_or(default.allow_short),
             max_participation: participation.unwrap_or(default.max_participation),
             maintenance_margin: self.maintenance_margin.map_or(default.maintenance_margin, |Number(value)| value),
+            cash_account: self.cash_account.unwrap_or(default.cash_account),
         }
     }
 }

@@ -80,9 +80,15 @@ impl Header {
             ("window.end", self.window.end.to_string()),
             ("window.start", self.window.start.to_string()),
         ];
+        let mut insert = |name, value| fields.insert(fields.partition_point(|(of, _)| *of < name), (name, value));
         if let Some(commitment) = self.dataset.commitment {
-            let place = fields.partition_point(|(name, _)| *name < "dataset.commitment");
-            fields.insert(place, ("dataset.commitment", commitment.to_string()));
+            insert("dataset.commitment", commitment.to_string());
+        }
+        if costs.stop_gap != 0.0 {
+            insert("costs.stop_gap", number(costs.stop_gap));
+        }
+        if limits.cash_account {
+            insert("limits.cash_account", true.to_string());
         }
         fields
     }

@@ -159,6 +159,7 @@ impl HeaderText {
             allow_short: limits.allow_short,
             max_participation: limits.max_participation,
             maintenance_margin: limits.maintenance_margin,
+            cash_account: limits.cash_account,
         };
         let lookback = as_size(lookback);
         Header { contract_version, costs, dataset, engine_version, fill, limits, lookback, window }
@@ -181,12 +182,16 @@ struct CostsText {
     cash_bps: f64,
     borrow_bps: f64,
     capital: f64,
+    #[serde(default)]
+    stop_gap: f64,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LimitsText {
     allow_short: bool,
+    #[serde(default)]
+    cash_account: bool,
     maintenance_margin: f64,
     max_gross: Option<f64>,
     max_participation: Option<f64>,

@@ -5,6 +5,7 @@ use super::hash_chain::Chain;
 use super::header::Header;
 use super::trajectory::{End, RunTrajectory, Step};
 use super::writer;
+use crate::DAY_ORDERS_VERSION;
 
 /// Digest, cash and NAV of the observation at a close.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub struct Recorder {
     chain: Chain,
     last: Digest,
     run: RunTrajectory,
+    /// Whether header or steps state the version of day orders.
+    states_day_orders: bool,
 }
 
 impl Recorder {
@@ -31,7 +34,9 @@ impl Recorder {
     pub fn new(header: Header) -> Self {
         let mut chain = Chain::default();
         let link = chain.header(&header);
-        Self { chain, last: link, run: RunTrajectory { harness: None, header, link, steps: Vec::new(), end: None } }
+        let states_day_orders = header.contract_version == DAY_ORDERS_VERSION;
+        let run = RunTrajectory { harness: None, header, link, steps: Vec::new(), end: None };
+        Self { chain, last: link, run, states_day_orders }
     }
 
     /// Returns this recorder with the harness of a separate process, if any.
@@ -42,10 +47,15 @@ impl Recorder {
     }
 
     /// Appends a decision: its observation, the answer as received, and its fault.
-    pub fn step(&mut self, seen: Seen, decision: String, fault: Option<Fault>) {
+    ///
+    /// `has_day_orders` states that it has a field of contract 1.1. The first such decision states the version, unless
+    /// the header does: a record of lines has its header on disk before the first decision is known.
+    pub fn step(&mut self, seen: Seen, (decision, has_day_orders): (String, bool), fault: Option<Fault>) {
         let Seen { cash, nav, observation } = seen;
         let (cash, nav) = (unsigned_zero(cash), unsigned_zero(nav));
-        let mut step = Step { cash, decision, fault, link: self.last, nav, observation };
+        let contract_version = (has_day_orders && !self.states_day_orders).then(|| DAY_ORDERS_VERSION.to_owned());
+        self.states_day_orders |= has_day_orders;
+        let mut step = Step { cash, contract_version, decision, fault, link: self.last, nav, observation };
         step.link = self.chain.step(&step, &self.last);
         self.last = step.link;
         self.run.steps.push(step);

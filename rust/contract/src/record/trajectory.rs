@@ -63,6 +63,8 @@ pub struct RunTrajectory {
 pub struct Step {
     /// Cash in the observation.
     pub cash: f64,
+    /// The version of the contract, at the first decision with a field that the version of the header does not have.
+    pub contract_version: Option<String>,
     /// The answer of the agent, byte for byte.
     pub decision: String,
     /// The fault of the answer, if the harness replaced it by a hold.
@@ -98,10 +100,20 @@ impl RunTrajectory {
         self.end.as_ref().map(|end| end.link)
     }
 
-    /// Returns every field of the header and the harness by its path.
+    /// Returns the version of the contract that the run needs: the latest that its header or a step states.
+    #[must_use]
+    pub fn contract_version(&self) -> &str {
+        let stated = self.steps.iter().find_map(|step| step.contract_version.as_deref());
+        stated.unwrap_or(&self.header.contract_version)
+    }
+
+    /// Returns every field of the header and the harness by its path, with the version that the run needs.
     #[must_use]
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = self.header.fields();
+        if let Some((_, version)) = fields.iter_mut().find(|(name, _)| *name == "contract_version") {
+            self.contract_version().clone_into(version);
+        }
         fields.extend(self.harness.into_iter().flat_map(Harness::fields));
         fields.sort_by_key(|(name, _)| *name);
         fields

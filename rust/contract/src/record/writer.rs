@@ -173,6 +173,10 @@ fn push_run(text: &mut String, run: &RunTrajectory) {
 pub(super) fn push_step(text: &mut String, step: &Step, link: Option<&Digest>) {
     push_key(text, "cash");
     push_number(text, step.cash);
+    if let Some(version) = &step.contract_version {
+        push_key(text, "contract_version");
+        push_string(text, version);
+    }
     push_key(text, "decision");
     push_string(text, &step.decision);
     if let Some(fault) = &step.fault {
@@ -271,6 +275,10 @@ fn push_costs(text: &mut String, costs: &CostModel) {
     push_field(text, "impact_bps", costs.impact_bps);
     push_field(text, "slippage_bps", costs.slippage_bps);
     push_field(text, "slippage_jitter", costs.slippage_jitter);
+    // Left out at 0, so that a record of contract 1.0 keeps its bytes. The same is true of `cash_account`.
+    if costs.stop_gap != 0.0 {
+        push_field(text, "stop_gap", costs.stop_gap);
+    }
     text.push('}');
 }
 
@@ -278,6 +286,9 @@ fn push_costs(text: &mut String, costs: &CostModel) {
 fn push_limits(text: &mut String, limits: &Limits) {
     text.push('{');
     push_truth(text, "allow_short", limits.allow_short);
+    if limits.cash_account {
+        push_truth(text, "cash_account", true);
+    }
     push_field(text, "maintenance_margin", limits.maintenance_margin);
     for (name, value) in [
         ("max_gross", Some(limits.max_gross)),

@@ -32,7 +32,7 @@ pub struct Order {
     pub confidence: Option<f64>,
     /// The reason, for people and records.
     pub rationale: String,
-    /// Prices and time of a day order; `None` for a plain order.
+    /// Prices and time of a day order; `None` without a field of contract 1.1.
     pub conditions: Option<Box<OrderConditions>>,
 }
 
@@ -57,7 +57,7 @@ impl Order {
         self.confidence.unwrap_or(0.5)
     }
 
-    fn push_json(&self, text: &mut String) {
+    pub(crate) fn push_json(&self, text: &mut String) {
         let plain = OrderConditions::default();
         let conditions = self.conditions.as_deref().unwrap_or(&plain);
         text.push('{');
@@ -96,6 +96,12 @@ impl Decision {
     #[must_use]
     pub fn hold() -> Self {
         Self::default()
+    }
+
+    /// Returns whether an order has a field of contract 1.1.
+    #[must_use]
+    pub fn has_day_orders(&self) -> bool {
+        self.orders.iter().any(|order| order.conditions.is_some())
     }
 
     /// Returns the decision in a JSON text.

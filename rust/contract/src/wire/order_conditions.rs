@@ -132,16 +132,17 @@ impl ConditionFields {
         Ok(true)
     }
 
-    /// Returns the conditions at the closing brace, `None` for a plain order.
+    /// Returns the conditions at the closing brace, `None` without a field of conditions.
     pub(crate) fn finish<E: serde::de::Error>(
         mut self,
         action: Action,
         target_weight: f64,
     ) -> Result<Option<Box<OrderConditions>>, E> {
+        let is_given = self.at.is_some() || !self.conditions.is_empty();
         self.conditions.at = self.at.unwrap_or_default();
         let checked = self.conditions.check_conflicts(action, target_weight, self.at.is_some());
         checked.map_err(|error| error.in_text())?;
-        Ok((!self.conditions.is_empty()).then(|| Box::new(self.conditions)))
+        Ok(is_given.then(|| Box::new(self.conditions)))
     }
 }
 
@@ -193,7 +194,11 @@ mod tests {
         let text = r#"{"orders":[{"action":"close","at":"close","limit_price":7,"symbol":"A","target_weight":0}]}"#;
         assert_eq!(Decision::from_json(text).unwrap().to_json(), text);
         let order = parsed(&format!(r#"{BUY},"at":"open""#)).unwrap();
-        assert_eq!(order, Order::new("A", 0.5));
+        assert!(order.conditions.as_deref().unwrap().is_empty());
+        assert_eq!(
+            Decision { orders: vec![order], ..Decision::hold() }.to_json(),
+            format!(r#"{{"orders":[{{{}}}]}}"#, r#""action":"buy","symbol":"A","target_weight":0.5"#)
+        );
     }
 
     #[test]

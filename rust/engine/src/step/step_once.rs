@@ -113,7 +113,8 @@ fn step_in_phases(
         if weight.is_nan() { book.weight(order.symbol) } else { weight }
     };
     let crossed = |order: &&DayOrder| {
-        order.exits_cross(side(order)) && sizing::refusal(market, rules, book, order.symbol, orders[order.symbol]).is_none()
+        order.exits_cross(side(order))
+            && sizing::refusal(market, rules, book, order.symbol, orders[order.symbol]).is_none()
     };
     for order in conditions.iter().filter(crossed) {
         lane_sums::set(&mut workspace.orders, order.symbol, f64::NAN);

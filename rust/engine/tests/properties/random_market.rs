@@ -98,6 +98,7 @@ fn costs() -> impl Strategy<Value = CostModel> {
             cash_bps: rates.1,
             borrow_bps: rates.2,
             capital,
+            ..CostModel::zero()
         }
     })
 }
@@ -106,13 +107,16 @@ fn limits() -> impl Strategy<Value = Limits> {
     let most = |usual: f64| prop_oneof![Just(f64::INFINITY), Just(usual), 0.05..2.0 * usual];
     let participation = prop_oneof![2 => Just(None), 3 => (0.001..1.5).prop_map(Some)];
     let margin = prop_oneof![2 => Just(0.0), 1 => 0.01..0.4];
-    (most(1.0), most(1.0), any::<bool>(), participation, margin).prop_map(|(weight, gross, short, volume, margin)| {
+    let account = prop_oneof![Just((true, false)), Just((false, false)), Just((false, true))];
+    (most(1.0), most(1.0), account, participation, margin).prop_map(|(weight, gross, account, volume, margin)| {
+        let (short, cash) = account;
         Limits {
             max_weight: weight,
             max_gross: gross,
             allow_short: short,
             max_participation: volume,
             maintenance_margin: margin,
+            cash_account: cash,
         }
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! Imports `agents` and `episode`.
 
+pub(crate) mod condition_table;
 pub(crate) mod order_table;
 mod pace;
 mod passive_portfolios;

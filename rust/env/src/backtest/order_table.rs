@@ -1,3 +1,7 @@
+use openoutcry_engine::DayOrder;
+
+use crate::backtest::condition_table::ConditionTable;
+
 /// Numbers in the rows of holds that stand for all others.
 const HOLDS: usize = 4096;
 
@@ -13,6 +17,7 @@ pub struct OrderTable {
     rows: Rows,
     /// Whether every weight is known to be finite or NaN.
     is_checked: bool,
+    conditions: ConditionTable,
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +56,7 @@ impl OrderTable {
     /// Returns a table of rows one after the other.
     #[must_use]
     pub fn new(rows: Vec<f64>, n_symbols: usize) -> Self {
-        Self { n_symbols, rows: Rows::All(rows), is_checked: false }
+        Self { n_symbols, rows: Rows::All(rows), is_checked: false, conditions: ConditionTable::default() }
     }
 
     /// Returns a table of weights that are known to be finite or NaN.
@@ -92,7 +97,8 @@ impl OrderTable {
         }
         let stored = at.iter().flat_map(|index| &rows[index * n_symbols..][..n_symbols]).copied().collect();
         let holds = vec![f64::NAN; (HOLDS / n_symbols).clamp(1, n_rows.max(1)) * n_symbols];
-        Self { n_symbols, rows: Rows::Some(SparseRows { n_rows, at, stored, holds }), is_checked: false }
+        let rows = Rows::Some(SparseRows { n_rows, at, stored, holds });
+        Self { n_symbols, rows, is_checked: false, conditions: ConditionTable::default() }
     }
 
     /// Returns the number of weights in all rows.
@@ -128,6 +134,43 @@ impl OrderTable {
         }
     }
 
+    /// Returns this table with conditions of its orders.
+    #[must_use]
+    pub fn with_conditions(mut self, conditions: ConditionTable) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
+    /// Returns the conditions of the orders.
+    #[must_use]
+    pub fn conditions(&self) -> &ConditionTable {
+        &self.conditions
+    }
+
+    /// Returns the weights of a decision, and the conditions of its orders.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the table has no such row.
+    #[must_use]
+    #[inline]
+    pub fn decision(&self, decision: usize) -> (&[f64], &[DayOrder]) {
+        (&self.rows_from(decision)[..self.n_symbols], self.conditions.of(decision))
+    }
+
+    /// Returns rows as [`OrderTable::rows_from`] does, up to the next decision with a condition.
+    ///
+    /// There are none if `decision` itself has one.
+    #[must_use]
+    #[inline]
+    pub fn plain_rows_from(&self, decision: usize) -> &[f64] {
+        let rows = self.rows_from(decision);
+        match self.conditions.next_from(decision) {
+            Some(next) => &rows[..rows.len().min((next - decision) * self.n_symbols)],
+            None => rows,
+        }
+    }
+
     /// Returns the row of a decision, and some or all rows that follow it.
     ///
     /// # Panics
@@ -159,15 +202,18 @@ impl OrderTable {
         Some((row * self.n_symbols + place % self.n_symbols, stored[place]))
     }
 
-    /// Adds a row.
-    pub(crate) fn push(&mut self, row: &[f64]) {
+    /// Adds a decision: its weights, and the conditions of its orders.
+    pub(crate) fn push(&mut self, (row, conditions): (&[f64], &[DayOrder])) {
+        let decision = self.n_weights() / self.n_symbols;
         self.is_checked = false;
+        self.conditions.push(decision, conditions);
         self.all_rows().extend_from_slice(row);
     }
 
     /// Replaces the rows from `decision` on by holds, up to `n_rows` rows.
     pub(crate) fn hold_from(&mut self, decision: usize, n_rows: usize) {
         let n = self.n_symbols;
+        self.conditions.truncate(decision);
         match &mut self.rows {
             Rows::All(rows) => {
                 rows.truncate(decision * n);
@@ -186,6 +232,7 @@ impl OrderTable {
     /// The first is a hold, and the last is dropped.
     pub(crate) fn delayed(&self) -> Self {
         let mut delayed = self.clone();
+        delayed.conditions.delay(self.n_weights() / self.n_symbols);
         match &mut delayed.rows {
             Rows::All(rows) => {
                 let n = self.n_symbols.min(rows.len());
@@ -270,7 +317,7 @@ mod tests {
             let mut held = rows.clone();
             held[6..].fill(HOLD);
             assert_eq!(bits(&table.to_vec()), bits(&held));
-            table.push(&[1.0, 2.0]);
+            table.push((&[1.0, 2.0], &[]));
             assert_eq!(bits(&table.to_vec()[200..]), bits(&[1.0, 2.0]));
         }
     }

@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 use openoutcry_contract::Refusal;
 use openoutcry_engine::{
     BlockRun, Book, Dataset, Detail, Event, HeldBar, Rules, StepError, Stepped, Totals, Window, Workspace, run_block,
-    step_once,
+    step_day_orders,
 };
 
 use crate::backtest::order_table::OrderTable;
@@ -203,10 +203,10 @@ impl Run {
         let mut workspace = Workspace::new(n_symbols, Detail::Money);
         let mut pace = Pace::default();
         while nav.len() < self.window.n_decisions() && self.terminated_at.is_none_or(|last| nav.len() <= last) {
-            let orders = self.orders.rows_from(nav.len());
+            let (orders, decided) = (self.orders.plain_rows_from(nav.len()), self.orders.decision(nav.len()));
             let track = BlockRun { book: &mut book, orders, nav: &mut nav, totals: Some(&mut totals), held: None };
-            if pace.run(|| run_block(data, &self.rules, &mut [track], &workspace)) == 0 {
-                let stepped = step_once(data, &self.rules, &mut book, &orders[..n_symbols], &mut workspace)?;
+            if orders.is_empty() || pace.run(|| run_block(data, &self.rules, &mut [track], &workspace)) == 0 {
+                let stepped = step_day_orders(data, &self.rules, &mut book, decided, &mut workspace)?;
                 totals.add(self.nav[nav.len()], stepped.turnover, &stepped.costs, book.exposure());
                 nav.push(stepped.nav);
             }
@@ -264,7 +264,9 @@ impl Run {
     fn fills_of(&self, bar: usize, events: &[Event]) -> impl Iterator<Item = Fill> {
         let bar = self.window.start + bar;
         events.iter().filter_map(move |event| match *event {
-            Event::Filled { symbol, shares, price } => Some(Fill { bar, symbol, shares, price }),
+            Event::Filled { symbol, shares, price } | Event::Exited { symbol, shares, price, .. } => {
+                Some(Fill { bar, symbol, shares, price })
+            }
             _ => None,
         })
     }
@@ -278,7 +280,7 @@ impl Run {
         let mut episode = Episode::new(data, self.window, self.rules.clone(), detail);
         let (mut decision, mut held, mut weights) = (0, Vec::new(), vec![0.0; n_symbols]);
         while decision < self.window.n_decisions() && !episode.done() {
-            let rows = self.orders.rows_from(decision);
+            let rows = self.orders.plain_rows_from(decision);
             held.clear();
             episode.hold(data, &rows[..rows.len().min(HELD * n_symbols)], &mut held);
             for HeldBar { stepped, weights } in &held {
@@ -287,7 +289,7 @@ impl Run {
                 see(decision, Seen { weights: &weights[..n_symbols], events: &[], stepped });
             }
             if held.is_empty() {
-                let stepped = episode.trade(data, &rows[..n_symbols])?;
+                let stepped = episode.trade(data, self.orders.decision(decision))?;
                 decision += 1;
                 self.check(decision, &stepped)?;
                 episode.write_weights(&mut weights);

@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::{
@@ -149,25 +147,25 @@ impl<'a> Backtest<'a> {
         let as_of = self.data.as_of(episode.book.bar());
         let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
         let stepped = episode.decide(self.data, &decision)?;
-        run.orders.push(&self.decided(&decision, episode));
+        self.keep_orders(&decision, episode, run);
         run.push(&stepped, episode.events(), episode.refusals());
         Ok(stepped)
     }
 
-    /// Returns the weights that an agent decided.
+    /// Keeps the orders that an agent decided in a run.
     ///
-    /// They are the weights of a day on which every named symbol is listed. Names are looked up in the whole dataset,
+    /// They are the orders of a day on which every named symbol is listed. Names are looked up in the whole dataset,
     /// so that the result does not depend on later bars.
     ///
     /// The step refuses an order for a symbol that has not closed yet; one bar later it may fill.
-    pub(crate) fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
+    pub(crate) fn keep_orders(&self, decision: &Decision, episode: &Episode, run: &mut Run) {
         let unknown = |refusal: &Refusal| refusal.reason == RefusalReason::UnknownSymbol;
         if !episode.refusals().iter().any(unknown) {
-            return Cow::Borrowed(episode.orders());
+            return run.orders.push((episode.orders(), episode.conditions()));
         }
-        let mut orders = vec![f64::NAN; self.data.n_symbols()];
-        place_orders(decision, |name| self.data.index_of(name), &mut orders);
-        Cow::Owned(orders)
+        let (mut orders, mut conditions) = (vec![f64::NAN; self.data.n_symbols()], Vec::new());
+        place_orders(decision, |name| self.data.index_of(name), &mut orders, &mut conditions);
+        run.orders.push((&orders, &conditions));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use openoutcry_contract::MarketObservation;
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{BlockRun, Book, Detail, StepError, Totals, Workspace, run_block, step_once};
+use openoutcry_engine::{BlockRun, Book, Detail, StepError, Totals, Workspace, run_block, step_day_orders};
 
 use crate::agents::Agent;
 use crate::backtest::order_table::OrderTable;
@@ -94,7 +94,7 @@ impl<'a> Backtest<'a> {
     pub fn table_blocks(&self, n_accounts: usize) -> TableBlocks<'a> {
         let begin = || {
             let (book, run) = (Book::new(self.data, self.window.start), Run::begin(self.window, 0, self.rules.clone()));
-            TableAccount { book, run, n_symbols: self.data.n_symbols(), fault: None, totals: None }
+            TableAccount { book, run, fault: None, totals: None }
         };
         TableBlocks {
             accounts: (0..n_accounts).map(|_| begin()).collect(),
@@ -146,12 +146,14 @@ impl<'a> Backtest<'a> {
         decision: usize,
         workspace: &Workspace,
     ) -> usize {
-        if !accounts.iter().all(TableAccount::is_open) {
+        let runs =
+            |account: &TableAccount| account.is_open() && !account.run.orders.plain_rows_from(decision).is_empty();
+        if !accounts.iter().all(runs) {
             return 0;
         }
         let mut tracks = accounts.each_mut().map(|account| BlockRun {
             book: &mut account.book,
-            orders: account.run.orders.rows_from(decision),
+            orders: account.run.orders.plain_rows_from(decision),
             nav: &mut account.run.nav,
             totals: if A == 1 { account.totals.as_mut() } else { None },
             held: None,
@@ -213,7 +215,6 @@ impl TableBlocks<'_> {
 pub(crate) struct TableAccount {
     book: Book,
     run: Run,
-    n_symbols: usize,
     fault: Option<StepError>,
     /// Totals of the steps so far, while the fast path runs them all.
     ///
@@ -226,7 +227,7 @@ impl TableAccount {
         let fault = fault_of(of, &orders);
         let mut run = Run::begin_in(nav.unwrap_or_default(), of.window, 0, of.rules.clone());
         run.orders = orders;
-        Self { book: Book::new(of.data, of.window.start), run, n_symbols: of.data.n_symbols(), fault, totals: None }
+        Self { book: Book::new(of.data, of.window.start), run, fault, totals: None }
     }
 
     /// Returns this account, adding the totals of its steps.
@@ -236,9 +237,8 @@ impl TableAccount {
 
     /// Returns an account that holds until the end, after the decisions of a run.
     pub(crate) fn holding(of: &Backtest<'_>, book: Book, mut run: Run, totals: Totals) -> Self {
-        let n_symbols = of.data.n_symbols();
         run.orders.hold_from(run.nav.len() - 1, of.window.n_decisions());
-        Self { book, run, n_symbols, fault: None, totals: Some(totals) }
+        Self { book, run, fault: None, totals: Some(totals) }
     }
 
     fn is_open(&self) -> bool {
@@ -258,8 +258,8 @@ impl TableAccount {
             return;
         }
         self.totals = None;
-        let row = &self.run.orders.rows_from(decision)[..self.n_symbols];
-        match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
+        let decided = self.run.orders.decision(decision);
+        match step_day_orders(of.data, &of.rules, &mut self.book, decided, workspace) {
             Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
             Err(fault) => self.fault = Some(fault),
         }

@@ -52,9 +52,19 @@ impl StateOwner {
 ///
 /// It has the commitment to the fill key instead of the key.
 fn digest_of(rules: &Rules, shaping: &Shaping) -> [u8; 32] {
-    let CostModel { fee_bps, slippage_bps, slippage_jitter, impact_bps, financing_bps, cash_bps, borrow_bps, capital } =
-        *rules.costs();
-    let Limits { max_weight, max_gross, allow_short, max_participation, maintenance_margin } = *rules.limits();
+    let CostModel {
+        fee_bps,
+        slippage_bps,
+        slippage_jitter,
+        impact_bps,
+        stop_gap,
+        financing_bps,
+        cash_bps,
+        borrow_bps,
+        capital,
+    } = *rules.costs();
+    let Limits { max_weight, max_gross, allow_short, max_participation, maintenance_margin, cash_account } =
+        *rules.limits();
     let costs = [fee_bps, slippage_bps, slippage_jitter, impact_bps, financing_bps, cash_bps, borrow_bps, capital];
     let limits = [max_weight, max_gross, maintenance_margin, max_participation.unwrap_or(f64::NAN)];
     let mut hash = Sha256::new();
@@ -64,6 +74,12 @@ fn digest_of(rules: &Rules, shaping: &Shaping) -> [u8; 32] {
     for number in costs.into_iter().chain(limits) {
         // Equal zeros have one digest.
         hash.update((number + 0.0).to_le_bytes());
+    }
+    // Absent without effect, so that the checkpoints of other rules keep their digests.
+    if stop_gap != 0.0 || cash_account {
+        hash.update(b"stop-gap");
+        hash.update(stop_gap.to_le_bytes());
+        hash.update([u8::from(cash_account)]);
     }
     // The memory of a reward is that of its scheme. Numbers are in their shortest form.
     hash.update(format!("{shaping:?}"));

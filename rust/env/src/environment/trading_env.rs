@@ -138,7 +138,7 @@ impl TradingEnv {
     /// value that is not finite.
     pub fn step_weights(&mut self, weights: &[f64]) -> Result<Stepped, StepError> {
         check_finite(weights)?;
-        self.episode.trade(&self.data, weights)
+        self.episode.trade(&self.data, (weights, &[]))
     }
 
     /// Trades to one weight per symbol with shaping, a hold where `hold` is set.

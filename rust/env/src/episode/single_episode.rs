@@ -1,7 +1,7 @@
 use openoutcry_contract::{Decision, PrintedCloses, Refusal, to_orders};
 use openoutcry_engine::{
-    BlockRun, Book, ConfigError, Dataset, Detail, Event, HeldBar, Rules, StepError, Stepped, Window, Workspace,
-    run_held, step_once,
+    BlockRun, Book, ConfigError, Dataset, DayOrder, Detail, Event, HeldBar, Rules, StepError, Stepped, Window,
+    Workspace, run_held, step_day_orders,
 };
 
 use crate::episode::reward::Shaping;
@@ -34,7 +34,7 @@ pub(crate) fn hold_within(band: f64, held: impl Fn(usize) -> f64, orders: &mut [
     }
 }
 
-/// One pass over a window, the only caller of [`step_once`] per decision.
+/// One pass over a window, the only caller of [`step_day_orders`] per decision.
 ///
 /// Environments and backtests are built on it.
 #[derive(Clone, Debug)]
@@ -47,6 +47,8 @@ pub(crate) struct Episode {
     pub(crate) memory: RewardState,
     workspace: Workspace,
     orders: Vec<f64>,
+    /// The conditions of the last decision.
+    conditions: Vec<DayOrder>,
     refusals: Vec<Refusal>,
     /// Whether the workspace has the events of the last step of this account.
     tells: bool,
@@ -61,6 +63,7 @@ impl Episode {
             memory: RewardState::default(),
             workspace: Workspace::new(data.n_symbols(), detail),
             orders: vec![f64::NAN; data.n_symbols()],
+            conditions: Vec::new(),
             refusals: Vec::new(),
             tells: false,
             rules,
@@ -82,6 +85,7 @@ impl Episode {
         (self.terminated, self.memory) = (terminated, RewardState::default());
         self.refusals.clear();
         self.orders.fill(f64::NAN);
+        self.conditions.clear();
         self.tells = false;
     }
 
@@ -99,8 +103,8 @@ impl Episode {
         row.iter_mut().enumerate().for_each(|(symbol, weight)| *weight = self.book.weight(symbol));
     }
 
-    /// Trades to one weight per symbol; NaN is a hold.
-    pub(crate) fn trade(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
+    /// Trades to one weight per symbol, NaN for a hold, and their conditions, sorted by symbol.
+    pub(crate) fn trade(&mut self, data: &Dataset, orders: (&[f64], &[DayOrder])) -> Result<Stepped, StepError> {
         let stepped = self.advance(data, orders)?;
         self.refusals.clear();
         Ok(stepped)
@@ -112,7 +116,8 @@ impl Episode {
     ///
     /// It may stop at a hold, which [`Episode::trade`] supports.
     pub(crate) fn hold(&mut self, data: &Dataset, orders: &[f64], held: &mut Vec<HeldBar>) {
-        if orders[..data.n_symbols()].iter().all(|order| order.is_nan()) {
+        let first = orders.get(..data.n_symbols());
+        if first.is_some_and(|orders| orders.iter().all(|order| order.is_nan())) {
             let mut nav = Vec::new();
             let mut track = BlockRun { book: &mut self.book, orders, nav: &mut nav, totals: None, held: Some(held) };
             run_held(data, &self.rules, &mut track, &self.workspace);
@@ -136,8 +141,9 @@ impl Episode {
         if orders.len() == self.book.n_symbols() {
             hold_within(shaping.no_trade_band, |symbol| self.book.weight(symbol), &mut orders);
         }
-        let stepped = self.trade(data, &orders)?;
+        let stepped = self.trade(data, (&orders, &[]))?;
         self.orders = orders;
+        self.conditions.clear();
         Ok((stepped, shaping.reward.of(&stepped, &mut self.memory)))
     }
 
@@ -147,20 +153,21 @@ impl Episode {
             return Err(StepError::WeightNotFinite { index, weight: decision.orders[index].target_weight });
         }
         let mut orders = std::mem::take(&mut self.orders);
-        let refusals = to_orders(decision, data.as_of(self.book.bar()), &mut orders);
-        let stepped = self.advance(data, &orders);
-        self.orders = orders;
+        let mut conditions = std::mem::take(&mut self.conditions);
+        let refusals = to_orders(decision, data.as_of(self.book.bar()), &mut orders, &mut conditions);
+        let stepped = self.advance(data, (&orders, &conditions));
+        (self.orders, self.conditions) = (orders, conditions);
         if stepped.is_ok() {
             self.refusals = refusals;
         }
         stepped
     }
 
-    fn advance(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
+    fn advance(&mut self, data: &Dataset, orders: (&[f64], &[DayOrder])) -> Result<Stepped, StepError> {
         if self.done() {
             return Err(StepError::EpisodeOver);
         }
-        let stepped = step_once(data, &self.rules, &mut self.book, orders, &mut self.workspace)?;
+        let stepped = step_day_orders(data, &self.rules, &mut self.book, orders, &mut self.workspace)?;
         self.terminated = stepped.terminated;
         self.tells = true;
         Ok(stepped)
@@ -171,6 +178,11 @@ impl Episode {
     /// Before the first decision, all are holds.
     pub(crate) fn orders(&self) -> &[f64] {
         &self.orders
+    }
+
+    /// Returns the conditions of the last decision, sorted by symbol.
+    pub(crate) fn conditions(&self) -> &[DayOrder] {
+        &self.conditions
     }
 
     pub(crate) fn refusals(&self) -> &[Refusal] {

@@ -2,9 +2,10 @@
 
 use openoutcry_contract::record::{DatasetName, Digest, Fault, Header, Recorder, RunTrajectory, Seen};
 use openoutcry_contract::{
-    CONTRACT_VERSION, Decision, DecisionError, MarketObservation, PrintedCloses, write_observation, write_orders,
+    CONTRACT_VERSION, DAY_ORDERS_VERSION, Decision, DecisionError, MarketObservation, PrintedCloses, write_observation,
+    write_orders,
 };
-use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
+use openoutcry_engine::{CostModel, Dataset, Detail, Limits, StepError, Window};
 
 use crate::agents::Agent;
 use crate::agents::agent_answer::AgentAnswer;
@@ -73,10 +74,11 @@ impl<'a> Capture<'a> {
     fn note<E>(
         &mut self,
         seen: Seen,
-        (decision, fault): (String, Option<Fault>),
+        (text, has_day_orders): (String, bool),
+        fault: Option<Fault>,
         tell: &mut impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.recorder.step(seen, decision, fault);
+        self.recorder.step(seen, (text, has_day_orders), fault);
         self.line.clear();
         self.recorder.push_step_line(&mut self.line);
         tell(&self.line)
@@ -97,7 +99,7 @@ impl Backtest<'_> {
     #[must_use]
     pub fn header(&self) -> Header {
         Header {
-            contract_version: CONTRACT_VERSION.to_owned(),
+            contract_version: version_of(self.rules.costs(), self.rules.limits()).to_owned(),
             costs: *self.rules.costs(),
             dataset: DatasetName {
                 commitment: self.commitment,
@@ -158,10 +160,10 @@ impl Backtest<'_> {
             let seen = capture.viewer.look(&capture.episode);
             let answer = decide(&capture)?;
             let (decision, fault) = answer.read()?;
-            capture.note(seen, (answer.text, fault), &mut tell)?;
+            capture.note(seen, (answer.text, decision.has_day_orders()), fault, &mut tell)?;
             let Capture { episode, run, .. } = &mut capture;
             let stepped = episode.decide(self.data, &decision)?;
-            run.orders.push(&self.decided(&decision, episode));
+            self.keep_orders(&decision, episode, run);
             run.push(&stepped, episode.events(), episode.refusals());
         }
         capture.end(&mut tell)
@@ -180,18 +182,23 @@ impl Backtest<'_> {
         let mut capture = Capture::begin(self, &mut tell)?;
         while !capture.episode.done() {
             let decided = capture.run.nav.len() - 1;
-            let row = &orders.rows_from(decided)[..self.data.n_symbols()];
+            let decided = orders.decision(decided);
             let seen = capture.viewer.look(&capture.episode);
             let mut text = String::new();
-            write_orders(&mut text, self.data.symbols(), row, self.data.as_of(capture.episode.book.bar()));
-            capture.note(seen, (text, None), &mut tell)?;
+            write_orders(&mut text, self.data.symbols(), decided, self.data.as_of(capture.episode.book.bar()));
+            capture.note(seen, (text, !decided.1.is_empty()), None, &mut tell)?;
             let Capture { episode, run, .. } = &mut capture;
-            let stepped = episode.trade(self.data, row)?;
-            run.orders.push(row);
+            let stepped = episode.trade(self.data, decided)?;
+            run.orders.push(decided);
             run.push(&stepped, episode.events(), episode.refusals());
         }
         capture.end(&mut tell)
     }
+}
+
+/// Returns the first version of the contract that has all settings of a run.
+pub(crate) fn version_of(costs: &CostModel, limits: &Limits) -> &'static str {
+    if costs.stop_gap == 0.0 && !limits.cash_account { CONTRACT_VERSION } else { DAY_ORDERS_VERSION }
 }
 
 /// Refuses a decision with numbers that have no JSON form.
@@ -199,6 +206,9 @@ fn check_numbers(decision: &Decision) -> Result<(), BacktestError> {
     for (index, order) in decision.orders.iter().enumerate() {
         if !order.target_weight.is_finite() {
             return Err(StepError::WeightNotFinite { index, weight: order.target_weight }.into());
+        }
+        if let Some(conditions) = &order.conditions {
+            conditions.validate(order.action, order.target_weight)?;
         }
         if let Some(confidence) = order.confidence.filter(|value| !(0.0..=1.0).contains(value)) {
             return Err(DecisionError::confidence(confidence).into());

@@ -4,7 +4,7 @@ use openoutcry_contract::CONTRACT_VERSIONS;
 use openoutcry_contract::record::{Digest, Fill, Header, Place};
 use openoutcry_engine::Dataset;
 
-use crate::replay::capture::ENGINE_VERSIONS;
+use crate::replay::capture::{ENGINE_VERSIONS, version_of};
 use crate::replay::divergence::{Cause, Difference};
 use crate::replay::replay_terms::Terms;
 
@@ -28,6 +28,10 @@ pub(crate) fn header_differences(data: &Dataset, header: &Header, terms: &Terms<
         version_differences(header)
             .map(|(field, recorded, replayed)| differs(field, recorded.to_owned(), replayed, Cause::VersionUnknown)),
     );
+    let (stated, needed) = (header.contract_version.as_str(), version_of(&header.costs, &header.limits));
+    if CONTRACT_VERSIONS.contains(&stated) && stated != needed {
+        found.push(differs("contract_version", stated.to_owned(), needed.to_owned(), Cause::HeaderEdited));
+    }
     let known = terms.markets.iter().find(|market| market.fingerprint == replayed);
     if let Some(market) = known.filter(|market| market.name != header.dataset.name) {
         found.push(differs("dataset.name", header.dataset.name.clone(), market.name.clone(), Cause::MarketName));

@@ -1,6 +1,6 @@
 //! Divergences of a record from its replay, and their likely causes.
 
-use openoutcry_contract::CONTRACT_VERSION;
+use openoutcry_contract::CONTRACT_VERSIONS;
 use openoutcry_contract::record::{Digest, Header, Place, RunTrajectory, Seen, ulps_between};
 use openoutcry_engine::{ConfigError, Dataset, counted};
 
@@ -36,7 +36,8 @@ pub(crate) fn differences(
     let moves = |cause: &Cause| *cause != Cause::MarketName;
     let world = found.iter().map(|difference| difference.cause).find(moves).or_else(|| {
         let header = &run.header;
-        let is_other = header.engine_version != ENGINE_VERSION || header.contract_version != CONTRACT_VERSION;
+        let is_other =
+            header.engine_version != ENGINE_VERSION || !CONTRACT_VERSIONS.contains(&header.contract_version.as_str());
         is_other.then_some(Cause::EngineVersion)
     });
     let walk = match walk {
@@ -236,7 +237,7 @@ impl Case<'_> {
         Some(Difference {
             place,
             bar: bar_of(self.run, place),
-            field: "fault",
+            field: mismatch.field,
             recorded: mismatch.recorded.clone(),
             replayed: mismatch.replayed.clone(),
             ulps: None,

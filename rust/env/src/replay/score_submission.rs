@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use openoutcry_contract::record::{AgentTrajectory, RunTrajectory};
-use openoutcry_contract::{Action, Benchmarks, Decision, StatedOrder, Submission, SubmittedRun, Trace};
+use openoutcry_contract::{Action, Benchmarks, Decision, FillTime, StatedOrder, Submission, SubmittedRun, Trace};
 use openoutcry_engine::{ConfigError, CostModel, Dataset, Event, Rules, StepError, lane_sums};
 
 use crate::agents::BuyAndHold;
@@ -168,7 +168,7 @@ fn replayed<'a>(
     let market = Backtest::from_header(data, header, rules.clone());
     let mut tally = Tally::new(Run::begin(header.window, data.n_symbols(), rules));
     let replay = replay_with(data, trajectory, terms, |decision, episode, stepped| {
-        tally.run.orders.push(&market.decided(decision, episode));
+        market.keep_orders(decision, episode, &mut tally.run);
         tally.run.push(stepped, episode.events(), episode.refusals());
         tally.see(data, decision, episode);
     })?;
@@ -268,6 +268,8 @@ impl Tally {
 }
 
 /// Returns the orders of a decision that were filled and marked, each once.
+///
+/// Without those filled at the close, which are marked at their own price, and those whose position was exited.
 fn stated(data: &Dataset, decision: &Decision, episode: &Episode) -> Vec<StatedOrder> {
     let close_of = |symbol| data.as_of(episode.book.bar()).close(symbol);
     let filled = episode.events().iter().filter_map(|event| match *event {
@@ -279,8 +281,15 @@ fn stated(data: &Dataset, decision: &Decision, episode: &Episode) -> Vec<StatedO
         let required = |order: &&openoutcry_contract::Order| order.symbol == *name && order.action != Action::Hold;
         decision.orders.iter().find(required)
     };
+    let has_exited = |symbol: usize| {
+        episode.events().iter().any(|event| matches!(event, Event::Exited { symbol: of, .. } if *of == symbol))
+    };
     let stated = filled.filter_map(|(symbol, fill)| {
         let order = order_of(symbol)?;
+        let at_close = order.conditions.as_ref().is_some_and(|of| of.at == FillTime::Close);
+        if at_close || has_exited(symbol) {
+            return None;
+        }
         let weight = if order.action == Action::Close { 0.0 } else { order.target_weight };
         close_of(symbol).map(|close| StatedOrder { confidence: order.confidence, weight, fill, close })
     });

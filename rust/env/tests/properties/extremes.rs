@@ -56,6 +56,7 @@ fn costs() -> impl Strategy<Value = CostModel> {
         cash_bps: rates.1,
         borrow_bps: rates.2,
         capital,
+        ..CostModel::zero()
     })
 }
 

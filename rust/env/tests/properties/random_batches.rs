@@ -122,6 +122,7 @@ fn limits() -> impl Strategy<Value = Limits> {
             allow_short,
             max_participation,
             maintenance_margin,
+            cash_account: false,
         },
     )
 }

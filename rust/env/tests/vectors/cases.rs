@@ -161,6 +161,7 @@ impl Given {
             cash_bps: costs.cash_bps,
             borrow_bps: costs.borrow_bps,
             capital: costs.capital,
+            ..CostModel::zero()
         }
     }
 
@@ -172,6 +173,7 @@ impl Given {
             allow_short: limits.allow_short,
             max_participation: limits.max_participation,
             maintenance_margin: limits.maintenance_margin,
+            ..Limits::default()
         }
     }
 
