@@ -11,6 +11,7 @@ use openoutcry::{
 const COSTS: CostModel =
     CostModel { fee_bps: 2.0, slippage_bps: 1.0, slippage_jitter: 0.0, impact_bps: 50.0, cash_bps: 40.0, ..ZERO };
 const ZERO: CostModel = CostModel {
+    stop_gap: 0.0,
     fee_bps: 0.0,
     slippage_bps: 0.0,
     slippage_jitter: 0.0,

@@ -26,6 +26,8 @@ pub struct Recorder {
     run: RunTrajectory,
     /// Whether header or steps state the version of day orders.
     states_day_orders: bool,
+    /// Whether the next step states it.
+    expects_day_orders: bool,
 }
 
 impl Recorder {
@@ -36,7 +38,7 @@ impl Recorder {
         let link = chain.header(&header);
         let states_day_orders = header.contract_version == DAY_ORDERS_VERSION;
         let run = RunTrajectory { harness: None, header, link, steps: Vec::new(), end: None };
-        Self { chain, last: link, run, states_day_orders }
+        Self { chain, last: link, run, states_day_orders, expects_day_orders: false }
     }
 
     /// Returns this recorder with the harness of a separate process, if any.
@@ -46,15 +48,21 @@ impl Recorder {
         self
     }
 
-    /// Appends a decision: its observation, the answer as received, and its fault.
+    /// Notes that the next decision has a field of contract 1.1.
     ///
-    /// `has_day_orders` states that it has a field of contract 1.1. The first such decision states the version, unless
-    /// the header does: a record of lines has its header on disk before the first decision is known.
-    pub fn step(&mut self, seen: Seen, (decision, has_day_orders): (String, bool), fault: Option<Fault>) {
+    /// The first such decision states the version, unless the header does: a record of lines has its header on disk
+    /// before the first decision is known.
+    pub fn expect_day_orders(&mut self) {
+        self.expects_day_orders = !self.states_day_orders;
+    }
+
+    /// Appends a decision: its observation, the answer as received, and its fault.
+    pub fn step(&mut self, seen: Seen, decision: String, fault: Option<Fault>) {
         let Seen { cash, nav, observation } = seen;
         let (cash, nav) = (unsigned_zero(cash), unsigned_zero(nav));
-        let contract_version = (has_day_orders && !self.states_day_orders).then(|| DAY_ORDERS_VERSION.to_owned());
-        self.states_day_orders |= has_day_orders;
+        let contract_version = self.expects_day_orders.then(|| DAY_ORDERS_VERSION.to_owned());
+        self.states_day_orders |= self.expects_day_orders;
+        self.expects_day_orders = false;
         let mut step = Step { cash, contract_version, decision, fault, link: self.last, nav, observation };
         step.link = self.chain.step(&step, &self.last);
         self.last = step.link;

@@ -78,7 +78,10 @@ impl<'a> Capture<'a> {
         fault: Option<Fault>,
         tell: &mut impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.recorder.step(seen, (text, has_day_orders), fault);
+        if has_day_orders {
+            self.recorder.expect_day_orders();
+        }
+        self.recorder.step(seen, text, fault);
         self.line.clear();
         self.recorder.push_step_line(&mut self.line);
         tell(&self.line)
