@@ -178,6 +178,7 @@ class CostModel:
         slippage_bps: Half-spread; 2, as large caps pay 1 to 5.
         slippage_jitter: Noise of the slippage as a fraction of it, in [0, 1]; 0.
         impact_bps: Square-root impact at 100 % participation, Y times daily volatility; 0, since it needs a volatility.
+        stop_gap: Part of the way from a stop to the extreme of the bar by which it fills late, in [0, 1]; 0.
         financing_bps: Annual rate on borrowed cash; 100.
         cash_bps: Annual rate on idle cash, may be negative; 0.
         borrow_bps: Annual rate on the value of shorts; 25, general collateral (D'Avolio 2002).
@@ -194,6 +195,7 @@ class CostModel:
         slippage_bps: float | None = None,
         slippage_jitter: float | None = None,
         impact_bps: float | None = None,
+        stop_gap: float | None = None,
         financing_bps: float | None = None,
         cash_bps: float | None = None,
         borrow_bps: float | None = None,
@@ -212,6 +214,8 @@ class CostModel:
     @property
     def impact_bps(self) -> float: ...
     @property
+    def stop_gap(self) -> float: ...
+    @property
     def financing_bps(self) -> float: ...
     @property
     def cash_bps(self) -> float: ...
@@ -220,7 +224,7 @@ class CostModel:
     @property
     def capital(self) -> float: ...
     def to_dict(self) -> dict[str, float]:
-        """Return the fields by name."""
+        """Return the fields by name; `stop_gap` only where it is not 0."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -237,6 +241,7 @@ class Limits:
         allow_short: Whether weights below 0 are accepted; True.
         max_participation: Largest share of the volume of a bar, or of NAV without volume, one order may take; None.
         maintenance_margin: NAV as a fraction of gross exposure below which the account is liquidated; 0 for never.
+        cash_account: Whether purchases are cut at the fill to the cash of the account; needs allow_short=False; False.
 
     Raises:
         OpenOutcryError: `limit_invalid`: a field is out of its range.
@@ -250,6 +255,7 @@ class Limits:
         allow_short: bool | None = None,
         max_participation: float | None = None,
         maintenance_margin: float | None = None,
+        cash_account: bool | None = None,
     ) -> Limits: ...
     @staticmethod
     def off() -> Limits:
@@ -265,8 +271,10 @@ class Limits:
     def max_participation(self) -> float | None: ...
     @property
     def maintenance_margin(self) -> float: ...
+    @property
+    def cash_account(self) -> bool: ...
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
+        """Return the fields by name; `cash_account` only where it is on."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -922,6 +930,9 @@ class Run:
     def costs(self) -> dict[str, _Vector]: ...
     @property
     def decisions(self) -> _Table: ...
+    def conditions(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[_Vector], npt.NDArray[np.bool_]]: ...
     @property
     def terminated_at(self) -> int | None: ...
     @property
@@ -944,6 +955,16 @@ class Settings(TypedDict):
     lookback: int
     seed: int
     fill_key: bytes | None
+
+@type_check_only
+class Conditions(TypedDict):
+    """Prices and times of the orders of a table; each of shape `(n_bars, n_symbols)` or None; at run time a dict."""
+
+    limit_price: _Table | None
+    stop_price: _Table | None
+    stop_loss: _Table | None
+    take_profit: _Table | None
+    at_close: npt.NDArray[np.bool_] | None
 
 @type_check_only
 class Names(TypedDict):
@@ -1402,7 +1423,9 @@ def capture_callable(
     `write_line` receives each line of the record as soon as it is complete.
     """
 
-def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names: Names) -> tuple[Run, Record]:
+def capture_weights(
+    dataset: Dataset, weights: _Table, settings: Settings, names: Names, conditions: Conditions | None = None
+) -> tuple[Run, Record]:
     """Run target weights as `run_weights` does, and record them as decisions."""
 
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
@@ -1440,7 +1463,9 @@ def parquet_columns(source: PathLike[str] | npt.NDArray[np.uint8]) -> list[list[
     headers of the pages state, whichever are more. Raise ValueError if they are damaged or encrypted.
     """
 
-def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
+def run_weights(dataset: Dataset, weights: _Table, settings: Settings, conditions: Conditions | None = None) -> Run:
+    """Run target weights, shape `(n_bars, n_symbols)`, over a window, with conditions of their orders."""
+
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
     """Refuse a market given as rows whose tables would be much larger than the rows."""
 

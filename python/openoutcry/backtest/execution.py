@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import is_bool
+from openoutcry.backtest.order_conditions import ConditionalWeights
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
@@ -46,7 +50,15 @@ def executed(dataset: Dataset, agent: Any, settings: native.Settings, name: str,
     if callable(agent):
         run, start = native.run_callable, settings["window"][0]
         return Executed(call_agent(dataset, start, agent, lambda decide: run(dataset._core, decide, settings)))
-    return Executed(native.run_weights(dataset._core, weight_table(dataset, agent), settings))
+    weights, conditions = _tables(dataset, agent)
+    return Executed(native.run_weights(dataset._core, weights, settings, conditions))
+
+
+def _tables(dataset: Dataset, agent: Any) -> tuple[npt.NDArray[np.float64], native.Conditions | None]:
+    """Return weights as an array, with the conditions of their orders if there are any."""
+    if isinstance(agent, ConditionalWeights):
+        return agent.tables(dataset)
+    return weight_table(dataset, agent), None
 
 
 def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: LineSink | None) -> Executed:
@@ -67,7 +79,8 @@ def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str
     if isinstance(agent, Baseline):
         core, record = native.capture_agent(dataset._core, agent._core, settings, names)
     else:
-        core, record = native.capture_weights(dataset._core, weight_table(dataset, agent), settings, names)
+        weights, conditions = _tables(dataset, agent)
+        core, record = native.capture_weights(dataset._core, weights, settings, names, conditions)
     if writer is not None:
         writer.add(RunRecord(record))
     return Executed(core, RunRecord(record))

@@ -17,7 +17,9 @@ from openoutcry.arguments import checked_text
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.execution import executed
 from openoutcry.backtest.fill_columns import FillColumns, fill_columns
+from openoutcry.backtest.order_conditions import ConditionalWeights, OrderConditions
 from openoutcry.backtest.run_caveats import caveats_of_run
+from openoutcry.backtest.run_columns import run_columns
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
@@ -47,6 +49,11 @@ def run_backtest(
     name: str = "",
     fill_key: bytes | None = None,
     capture: bool | LineSink = False,
+    limit_price: npt.ArrayLike | None = None,
+    stop_price: npt.ArrayLike | None = None,
+    stop_loss: npt.ArrayLike | None = None,
+    take_profit: npt.ArrayLike | None = None,
+    at: npt.ArrayLike = "open",
 ) -> Run:
     """Run an agent or target weights over a window of a market.
 
@@ -64,6 +71,12 @@ def run_backtest(
         name: Name of the run in reports.
         fill_key: 32 secret bytes that key the slippage noise in place of `seed`; a record holds only their commitment.
         capture: True for a run with a `record`. A `RecordWriter` also writes it to its file, as the agent decides.
+        limit_price: With weights: highest price of a purchase, lowest price of a sale. Like the next three, an array
+            of the shape of the weights, NaN for none, on the share basis of the close of its row; it lasts one bar.
+        stop_price: Price that makes an order active: at or above it for a purchase, at or below it for a sale.
+        stop_loss: Price at which the position is closed at a loss during the next bar, also where the weight is NaN.
+        take_profit: Price at which the position is closed at a profit.
+        at: `"open"` or `"close"` of the next bar, for all orders or as an array of texts.
 
     Returns:
         The run: NAV, weights, trades, costs, events and metrics.
@@ -72,12 +85,18 @@ def run_backtest(
         OpenOutcryError: the window, a weight or a decision is invalid; the message names its place.
         Exception: an exception of the agent passes unchanged, with a note of the bar and date of the decision.
     """
+    conditions = OrderConditions(limit_price, stop_price, stop_loss, take_profit, at)
     if is_table := is_weights(agent_or_weights):
         window = weights_window(window)
+    elif given := conditions.given():
+        wanted = f"`{given[0]}` needs an array of weights; an agent states it in its decisions"
+        raise refusal("argument_invalid", f"{wanted}; received {agent_or_weights!r}")
     maker = decision_maker_of(agent_or_weights, seed, lookback)
     settings = settings_of(dataset, window, (costs, limits), seed, maker.lookback, fill_key)
     name = checked_text("name", name or maker.name)
-    finished = executed(dataset, maker.input_over(dataset, settings["window"]), settings, name, capture)
+    decides = maker.input_over(dataset, settings["window"])
+    decides = ConditionalWeights(decides, conditions) if conditions.given() else decides
+    finished = executed(dataset, decides, settings, name, capture)
     done = Run(dataset, finished.core, settings, name, finished.record, finished.faults)
     done._strategy, done._candidate, done._is_table = definition_of(maker.agent), maker.candidate, is_table
     return done
@@ -236,7 +255,7 @@ class Run:
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
-        """Events other than fills, in chronological order.
+        """Events other than fills of orders, in chronological order.
 
         An event has `slug`, `decision`, `bar` and the fields that the contract lists, such as `symbol` and `reason`.
         """
@@ -249,7 +268,7 @@ class Run:
         Slugs without an event are absent, except `filled`.
         """
         counts = Counter(event["slug"] for event in self.events)
-        return {"filled": len(self._fills[0]), **dict(sorted(counts.items()))}
+        return {"filled": len(self._fills[0]) - counts["exited"], **dict(sorted(counts.items()))}
 
     @cached_property
     def faults(self) -> dict[int, str]:
@@ -322,14 +341,9 @@ class Run:
 
     def to_frame(self) -> Any:
         """Return NAV, return, turnover, costs and weights per bar as a data frame."""
-        columns = {"nav": self.nav, "return": np.concatenate([[np.nan], self.returns])}
-        for kind, values in {"turnover": self.turnover, **self.costs}.items():
-            columns[kind] = np.concatenate([[0.0], values])
-        for symbol, weights in zip(self.dataset.symbols, self.weights.T, strict=True):
-            columns[f"weight_{symbol}"] = weights
         from openoutcry.data import dataframes
 
-        return dataframes.frame_of(self.dates, columns)
+        return dataframes.frame_of(self.dates, run_columns(self))
 
     def plot(self) -> Picture:
         """Return a chart of NAV and drawdown, with buy-and-hold as benchmark.

@@ -26,25 +26,36 @@ def weight_table(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
         OpenOutcryError: `shape_mismatch`: `weights` is not a two-dimensional array of numbers, or its dates or columns
             are not the dates and symbols of the dataset.
     """
-    date = _date_column(weights, dataset.symbols)
-    table = weights if date is None else _without(weights, date)
-    _check_symbols(weights, date, dataset.symbols)
-    array = unmasked_array("weights", unlabelled("weights", table, dataset.symbols))
+    return aligned_table(dataset, weights, "weights")
+
+
+def aligned_table(dataset: Dataset, values: Any, name: str) -> npt.NDArray[np.float64]:
+    """Return numbers of bars by symbols as an array of shape `(n_bars, n_symbols)`, float64.
+
+    Raises:
+        OpenOutcryError: as `weight_table`; the message has the name of the argument.
+    """
+    date = _date_column(values, dataset.symbols)
+    table = values if date is None else _without(values, date)
+    _check_symbols(values, date, dataset.symbols, name)
+    array = unmasked_array(name, unlabelled(name, table, dataset.symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
-        wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
+        kind = "an agent or an array" if name == "weights" else f"`{name}`: an array"
+        wanted = f"{kind} of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
         raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
     # A shift by one bar would be look-ahead.
     if date is not None:
-        _check_dates(_labels_of(weights, date), dataset.dates, _Hints(weights, date))
-    if _has_labels(weights, date):
-        _check_dates(_as_labels(weights.index), dataset.dates, _Hints(weights, None))
+        _check_dates(_labels_of(values, date), dataset.dates, _Hints(values, date, name))
+    if _has_labels(values, date):
+        _check_dates(_as_labels(values.index), dataset.dates, _Hints(values, None, name))
     return array.astype(np.float64, copy=False)
 
 
 class _Hints:
     """What to type to align a frame, in the words of its library."""
 
-    def __init__(self, weights: Any, date: str | None) -> None:
+    def __init__(self, weights: Any, date: str | None, name: str) -> None:
+        self.name = name
         self._weights, self._is_pandas = weights, hasattr(weights, "reset_index")
         self._sort = "sort_by" if hasattr(weights, "column_names") else "sort"
         self._date = date
@@ -56,15 +67,15 @@ class _Hints:
     def order(self) -> str:
         """Return what sorts the rows."""
         if not self._is_pandas:
-            return f'`weights.{self._sort}("{self._date}")`'
-        return "`weights.sort_index()`" if self._date is None else f'`weights.sort_values("{self._date}")`'
+            return f'`{self.name}.{self._sort}("{self._date}")`'
+        return f"`{self.name}.sort_index()`" if self._date is None else f'`{self.name}.sort_values("{self._date}")`'
 
     def rows(self, dates: Sequence[str]) -> str:
         """Return what leaves the dates of the market."""
         if not self._is_pandas:
             return f"keep one row for each date of `dataset.dates`, {_ROW}"
         indexed = self._weights if self._date is None else self._weights.set_index(self._date)
-        text = "weights" if self._date is None else f'weights.set_index("{self._date}")'
+        text = self.name if self._date is None else f'{self.name}.set_index("{self._date}")'
         index, is_utc = indexed.index, dates[0].endswith("Z")
         if index.inferred_type not in ("datetime64", "datetime", "date"):
             # Labels of another form than those of the market would become NaN on every row.
@@ -121,7 +132,7 @@ def _has_labels(weights: Any, date: Any) -> bool:
     return date is None or index.inferred_type != "integer"
 
 
-def _check_symbols(weights: Any, date: Any, symbols: Sequence[str]) -> None:
+def _check_symbols(weights: Any, date: Any, symbols: Sequence[str], label: str) -> None:
     """Refuse other columns than the symbols, with what to type."""
     names = _names(weights)
     columns = [str(name) for name in names or () if name != date]
@@ -129,18 +140,18 @@ def _check_symbols(weights: Any, date: Any, symbols: Sequence[str]) -> None:
         return
     is_pandas = hasattr(weights, "reset_index")
     received = ", ".join(map(str, names))
-    message = f"`weights`: columns must be {', '.join(symbols)}; received {received}"
+    message = f"`{label}`: columns must be {', '.join(symbols)}; received {received}"
     rest = [name for name in columns if name.lower() not in ("symbol", "ticker")]
     if date is not None and len(columns) == 2 and len(rest) == 1:
         symbol = next(name for name in columns if name not in rest)
         on = "columns" if is_pandas else "on"
-        hint = f'`weights.pivot(index="{date}", {on}="{symbol}", values="{rest[0]}")`'
+        hint = f'`{label}.pivot(index="{date}", {on}="{symbol}", values="{rest[0]}")`'
     elif missing := [symbol for symbol in symbols if symbol not in columns]:
-        hint = f"add a column {missing[0]}, with 0 for no position"
+        hint = f"add a column {missing[0]}, with {'0 for no position' if label == 'weights' else 'NaN for no price'}"
     else:
         dated = "" if date is None else f'"{date}", '
         chosen = f"[{dated}*dataset.symbols]"
-        hint = f"`weights[{chosen}]`" if is_pandas else f"`weights.select({chosen})`"
+        hint = f"`{label}[{chosen}]`" if is_pandas else f"`{label}.select({chosen})`"
     raise refusal("shape_mismatch", f"{message}; hint: {hint}")
 
 
@@ -158,5 +169,5 @@ def _check_dates(labels: Any, dates: Sequence[str], hints: _Hints) -> None:
         hint = f"label the rows with the dates of the market, {dates[0]} .. {dates[-1]}, or pass an array"
     if twice := next((label for label, count in Counter(found).items() if count > 1), None):
         received, hint = f"{twice} twice", "keep one row for each date"
-    wanted = f"{hints.labels()} of `weights` must be `dataset.dates`"
+    wanted = f"{hints.labels()} of `{hints.name}` must be `dataset.dates`"
     raise refusal("shape_mismatch", f"{wanted}; received {received}; hint: {hint}")

@@ -25,6 +25,8 @@ pub(crate) struct DayCell {
     pub(crate) failure: Option<(Phase, UnfilledReason)>,
     /// Price of the fill before its cost, NaN for a fill at the limit.
     pub(crate) base: f64,
+    /// The reference price, which bounds the price before cost of a fill at the limit.
+    pub(crate) open: f64,
     /// Slippage with its jitter, and the impact coefficient.
     pub(crate) slippage: f64,
     pub(crate) impact: f64,
@@ -47,6 +49,7 @@ impl DayCell {
             phase: None,
             failure: None,
             base: f64::NAN,
+            open: f64::NAN,
             slippage: 0.0,
             impact: 0.0,
             traded: 0.0,

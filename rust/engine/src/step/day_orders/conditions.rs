@@ -40,6 +40,7 @@ pub(super) fn plan(day: &DayBar<'_>, conditions: &[DayOrder], decided: &[f64], w
         cell.slippage = liquidity::slippage(day.market, day.rules, day.bar, symbol);
         let liquidity = day.liquidity(symbol, mark);
         cell.impact = liquidity.impact(day.rules);
+        cell.open = day.market.reference_price(day.bar, symbol);
         if shares != 0.0 {
             match fill_of(day, cell, shares, liquidity) {
                 Ok((phase, base)) => (cell.phase, cell.base) = (Some(phase), base),

@@ -157,7 +157,13 @@ impl DayCell {
 
     /// Returns the fill of the order of this cell.
     pub(super) fn fill(&self, shares: f64) -> DayFill {
-        if self.base.is_nan() { self.fill_at(shares, self.order.limit) } else { self.fill_near(shares, self.base) }
+        if !self.base.is_nan() {
+            return self.fill_near(shares, self.base);
+        }
+        let fill = self.fill_at(shares, self.order.limit);
+        // Steps 10 and 11 may cut an order so far that its cost would have let it fill at the open.
+        let is_beyond_open = fill.base * shares.signum() > self.open * shares.signum();
+        if is_beyond_open { self.fill_near(shares, self.open) } else { fill }
     }
 
     /// Returns the fill at a price before cost.
