@@ -110,7 +110,8 @@ fn every_positive_case_parses_to_what_the_kit_says() {
     for case in cases {
         let decision = Decision::from_json(text(&case, "decision")).unwrap_or_else(|error| panic!("{case}: {error}"));
         assert_eq!(with_doubles(spelled_out(&decision)), with_doubles(case["parsed"].clone()), "{}", case["name"]);
-        assert_eq!(Decision::from_json(&decision.to_json()).unwrap(), decision, "{}", case["name"]);
+        let again = Decision::from_json(&decision.to_json()).unwrap();
+        assert_eq!(spelled_out(&again), spelled_out(&decision), "{}", case["name"]);
     }
 }
 
