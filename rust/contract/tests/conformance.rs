@@ -48,7 +48,9 @@ fn positive() -> Vec<Value> {
     [cases(POSITIVE), cases(POSITIVE_1_1)].concat()
 }
 
-/// Returns a decision with the fields and defaults of 1.0, and the conditions given, as in the kit.
+/// Returns a decision with all fields and defaults, as in the kit.
+///
+/// An absent price has no default, and `at` is left out at the open.
 fn spelled_out(decision: &Decision) -> Value {
     let order = |order: &Order| {
         let mut value = json!({
