@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator, ValidationError
+from decision_reader import RefusedError, read_decision
+from jsonschema import Draft202012Validator
 from schema_diff import breaking_changes
 
 pytestmark = pytest.mark.once
@@ -32,8 +33,8 @@ def load(path: str) -> Any:
 
 SCHEMAS = {name: load(f"{name}.schema.json") for name in NAMES}
 VALIDATORS = {name: Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
-NEGATIVE = load("conformance/negative.json")
-POSITIVE = load("conformance/positive.json")
+NEGATIVE = [case for kit in ("conformance", "conformance/v1.1") for case in load(f"{kit}/negative.json")]
+POSITIVE = [case for kit in ("conformance", "conformance/v1.1") for case in load(f"{kit}/positive.json")]
 FIXTURES = [
     load(f"conformance/{path.name}")
     for path in sorted((CONTRACT / "conformance").glob("*.json"))
@@ -46,63 +47,6 @@ PAGE = (CONTRACT / "README.md").read_text(encoding="utf-8")
 
 def by_name(case: dict[str, Any]) -> str:
     return case["name"]
-
-
-class RefusedError(Exception):
-    """A decision text that the contract refuses."""
-
-    def __init__(self, slug: str) -> None:
-        super().__init__(slug)
-        self.slug = slug
-
-
-def read_decision(text: str) -> dict[str, Any]:
-    """Return the decision with its defaults, or raise `RefusedError`. Independent of the parser of the engine."""
-
-    def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(pairs) != len(dict(pairs)):
-            raise RefusedError("duplicate_field")
-        return dict(pairs)
-
-    def number(literal: str) -> float:
-        value = float(literal)
-        if abs(value) == float("inf"):
-            raise RefusedError("bad_json")
-        return value
-
-    def constant(_: str) -> None:
-        raise RefusedError("bad_json")
-
-    decoder = json.JSONDecoder(object_pairs_hook=fields, parse_float=number, parse_int=number, parse_constant=constant)
-    start = len(text) - len(text.lstrip(" \t\r\n"))
-    try:
-        value, end = decoder.raw_decode(text, start)
-        json.dumps(value, ensure_ascii=False).encode()
-    except ValueError as error:
-        raise RefusedError("bad_json") from error
-    faults = sorted(VALIDATORS["decision"].iter_errors(value), key=reading_order)
-    if faults:
-        raise RefusedError(slug_of(faults[0]))
-    if text[end:].strip(" \t\r\n"):
-        raise RefusedError("bad_json")
-    orders = [{"confidence": 0.5, "rationale": ""} | order for order in value["orders"]]
-    return {"reasoning": ""} | value | {"orders": orders}
-
-
-def reading_order(fault: ValidationError) -> tuple[int, bool]:
-    # A missing field is detected at the end of its object.
-    return len(fault.absolute_path), fault.validator == "required"
-
-
-def slug_of(fault: ValidationError) -> str:
-    return {
-        "additionalProperties": "unknown_field",
-        "required": "missing_field",
-        "type": "wrong_type",
-        "enum": "unknown_action",
-        "minimum": "confidence_out_of_range",
-        "maximum": "confidence_out_of_range",
-    }[str(fault.validator)]
 
 
 # The schemas
@@ -142,6 +86,7 @@ def test_the_optional_fields_of_a_decision_have_the_defaults_of_the_page() -> No
     assert SCHEMAS["decision"]["required"] == ["orders"]
     assert order["properties"]["confidence"]["default"] == 0.5
     assert order["properties"]["rationale"]["default"] == ""
+    assert order["properties"]["at"]["default"] == "open"
     assert SCHEMAS["decision"]["properties"]["reasoning"]["default"] == ""
 
 
@@ -203,6 +148,13 @@ def test_every_decision_slug_has_a_negative_case() -> None:
     assert {case["slug"] for case in NEGATIVE} == {
         error["slug"] for error in ERRORS["errors"] if error["kind"] == "decision"
     }
+
+
+def test_the_cases_of_1_1_use_fields_that_1_0_refuses() -> None:
+    frozen = Draft202012Validator(load("frozen/v1.0/decision.schema.json"))
+    accepted = load("conformance/v1.1/positive.json")
+    assert [case["name"] for case in accepted if frozen.is_valid(json.loads(case["decision"]))] == []
+    assert all(VALIDATORS["decision"].is_valid(json.loads(case["decision"])) for case in accepted)
 
 
 # Slugs and events
@@ -360,12 +312,23 @@ BREAKING = {
     "opened_by_omission": ("decision", "del d['Order']['additionalProperties']"),
     "closed_object": ("observation", "d['SymbolView']['properties']['fundamentals']['additionalProperties'] = False"),
     "pointed_elsewhere": ("observation", "p['portfolio']['items'] = {'$ref': '#/$defs/SymbolView'}"),
+    "constrained_by_an_old_field": ("decision", "s['dependentSchemas'] = {'reasoning': {'minProperties': 2}}"),
+    "dropped_constraint": ("decision", "del d['Order']['dependentSchemas']['at']"),
+    "narrowed_constraint": (
+        "decision",
+        "d['Order']['dependentSchemas']['at']['properties']['action']['enum'].remove('close')",
+    ),
     "constrained_by_another_keyword": ("decision", "s['not'] = {'required': ['reasoning']}"),
 }
 
 ADDITIVE = {
     "new_optional_top_field": ("decision", "p['tags'] = {'type': 'array', 'items': {'type': 'string'}}"),
     "new_optional_order_field": ("decision", "d['Order']['properties']['horizon'] = {'type': 'integer'}"),
+    "new_optional_order_field_with_a_constraint": (
+        "decision",
+        "d['Order']['properties']['horizon'] = {'type': 'integer'};"
+        " d['Order']['dependentSchemas']['horizon'] = {'required': ['confidence']}",
+    ),
     "new_optional_symbol_field": ("observation", "d['SymbolView']['properties']['sector'] = {'type': 'string'}"),
     "new_optional_object_with_required_fields": (
         "observation",

@@ -26,7 +26,7 @@ CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 
 
 def test_the_package_has_the_files_of_the_contract() -> None:
-    there = {path.name: path.read_text("utf-8") for path in (CONTRACT / "conformance").iterdir()}
+    there = {path.name: path.read_text("utf-8") for path in (CONTRACT / "conformance").glob("*.json")}
     assert native.conformance_files() == there
 
 
@@ -113,6 +113,8 @@ VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.floats(-2, 2), st.sampled_from(["AAA", "buy", "hold", "BUY", ""])
 )
 FIELDS = ["symbol", "action", "target_weight", "confidence", "rationale", "orders", "reasoning", "size"]
+PRICES = st.sampled_from([99.5, 100, 1e-15, 1e15]) | st.floats(1, 2) | st.floats(-1, 1) | st.just(1e16)
+CONDITIONS = dict.fromkeys(("limit_price", "stop_price", "stop_loss", "take_profit"), PRICES)
 GOOD = st.fixed_dictionaries(
     {
         "symbol": st.text(max_size=3),
@@ -121,8 +123,18 @@ GOOD = st.fixed_dictionaries(
     },
     optional={"confidence": st.floats(-0.5, 1.5), "rationale": st.text(max_size=3)},
 )
+DAY_ORDERS = st.fixed_dictionaries(
+    {
+        "symbol": st.just("AAA"),
+        "action": st.sampled_from(["buy", "sell", "hold", "close"]),
+        "target_weight": st.sampled_from([0.5, 0, -0.0]),
+    },
+    optional={**CONDITIONS, "at": st.sampled_from(["open", "close", "noon"])},
+)
+FIELDS += ["at", *CONDITIONS]
 ORDERS = st.one_of(GOOD, GOOD, st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=5), VALUES)
 DECISIONS = st.one_of(
+    st.fixed_dictionaries({"orders": st.lists(DAY_ORDERS, min_size=1, max_size=2)}),
     st.fixed_dictionaries({"orders": st.lists(ORDERS, max_size=3)}, optional={"reasoning": st.text(max_size=3)}),
     st.dictionaries(st.sampled_from(FIELDS), VALUES | st.lists(ORDERS, max_size=2), max_size=3),
     VALUES,

@@ -12,7 +12,8 @@ _ABSENT = object()
 def breaking_changes(old: Any, new: Any, at: str = "$") -> list[str]:
     """Return one line per breaking change. New optional fields and descriptions are not breaking.
 
-    Unknown keywords are compared for equality, so a new kind of constraint is breaking.
+    A constraint that depends on a new field is not breaking. Unknown keywords are compared for equality, so any other
+    new kind of constraint is breaking.
     """
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return [] if old == new else [f"{at}: changed from {old!r} to {new!r}"]
@@ -22,6 +23,8 @@ def breaking_changes(old: Any, new: Any, at: str = "$") -> list[str]:
         path = f"{at}.{keyword}"
         if keyword in _NAMED_SCHEMAS:
             found += _member_changes(before, after, path)
+        elif keyword == "dependentSchemas":
+            found += _dependent_changes(before, after, path, old.get("properties", {}))
         elif keyword == "required":
             found += _required_changes(before, after, path)
         elif keyword == "enum" and before is not _ABSENT and after is not _ABSENT:
@@ -42,6 +45,12 @@ def _member_changes(old: Any, new: Any, at: str) -> list[str]:
     for name, schema in old.items():
         found += breaking_changes(schema, new[name], f"{at}.{name}") if name in new else [f"{at}.{name}: removed"]
     return found
+
+
+def _dependent_changes(old: Any, new: Any, at: str, old_fields: dict[str, Any]) -> list[str]:
+    old, new = ({} if side is _ABSENT else side for side in (old, new))
+    names = sorted(name for name in new.keys() - old.keys() if name in old_fields)
+    return [f"{at}.{name}: added as {new[name]!r}" for name in names] + _member_changes(old, new, at)
 
 
 def _required_changes(old: Any, new: Any, at: str) -> list[str]:

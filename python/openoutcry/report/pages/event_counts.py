@@ -13,6 +13,7 @@ __all__ = ["EVENTS", "Counted", "board_events", "run_events"]
 
 EVENTS = {
     "filled": "an order was executed, fully or partially",
+    "exited": "a position was closed by its stop loss or take profit",
     "unfilled": "an order could not be filled and was dropped",
     "refused": "an invalid order was rejected",
     "limited": "an order was reduced to a limit",

@@ -71,7 +71,9 @@ impl OrderConditions {
         self.check_conflicts(action, target_weight, self.at == FillTime::Close)
     }
 
-    /// Checks the fields against each other; `at_given` is whether the text has an `at`.
+    /// Checks the fields against each other and the action.
+    ///
+    /// `at_given` states whether the text has an `at`.
     fn check_conflicts(&self, action: Action, target_weight: f64, at_given: bool) -> Result<(), DecisionError> {
         let stop = self.stop_price.map(|_| "stop_price");
         if action == Action::Hold {
@@ -116,7 +118,9 @@ pub(crate) struct ConditionFields {
 }
 
 impl ConditionFields {
-    /// Reads the value of the field `name`, and returns whether it is a field of conditions.
+    /// Reads the value of a field of conditions.
+    ///
+    /// Returns whether `name` is one.
     pub(crate) fn read<'de, A: MapAccess<'de>>(&mut self, map: &mut A, name: &str) -> Result<bool, A::Error> {
         let OrderConditions { limit_price, stop_price, stop_loss, take_profit, .. } = &mut self.conditions;
         let slot = match name {
