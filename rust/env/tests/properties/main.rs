@@ -4,6 +4,7 @@
 
 mod book_parity;
 mod checkpoints;
+mod day_orders;
 mod extremes;
 mod held_stretches;
 mod interface_parity;
