@@ -11,6 +11,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, row_labels, unmasked_array
 from openoutcry.data import bar_counts, market_warnings, suspicious_prices
+from openoutcry.data.charges import CHARGES, on_all_bars
 from openoutcry.data.feature_foresight import foresight_notices
 from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
@@ -54,7 +55,7 @@ class HasPeriods(Protocol):
         """Bars per year, if known."""
 
 
-TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
+TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings", *CHARGES)
 
 
 def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
@@ -217,6 +218,8 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
     tables = {name: values.get(name) for name in TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")
     symbols, dates = names(values["symbols"]), axis_of(values["dates"])
+    given = [name for name in CHARGES if tables[name] is not None]
+    tables |= {name: on_all_bars(tables[name], len(dates), len(symbols)) for name in given}
     for name, texts in (("dates", dates), ("symbols", symbols)):
         _check_own_labels(name, values[name], texts)
     labelled = {"close": values["close"], "tradable": tradable, "risk_free": risk_free} | tables

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import call_with_keywords, checked_integer, checked_text, checked_texts
 from openoutcry.data import columns, feature_columns
+from openoutcry.data.charge_tables import ChargeTables
+from openoutcry.data.charges import Charges, checked_charges
 from openoutcry.data.columns import TABLES, Table
 from openoutcry.errors import refusal
 from openoutcry.untrusted.counted_nouns import counted
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from openoutcry.data.readers.market_columns import ReadKeywords
 
 
-class Dataset:
+class Dataset(ChargeTables):
     """An immutable market, shared by every run and environment that uses it.
 
     Create one with `from_arrays`, `from_csv`, `from_frame`, `from_parquet` or `synthetic`, or load a bundled dataset
@@ -64,6 +66,7 @@ class Dataset:
         features: Mapping[str, Any] | None = None,
         name: str = "",
         notices: Iterable[str] = (),
+        **charges: Unpack[Charges],
     ) -> Dataset:
         """Create a dataset from arrays of bars by symbols, oldest bar first.
 
@@ -90,6 +93,7 @@ class Dataset:
                 `data.features.Feature`, with another time or a rule for missing values.
             name: Name of the market in reports.
             notices: Caveats about the market that reports print.
+            charges: Costs by symbol and bar, and funding (`openoutcry.data.charges.Charges`).
 
         Raises:
             OpenOutcryError: the first invalid value, with its row and column. Nothing is repaired.
@@ -97,7 +101,7 @@ class Dataset:
         table = {"dates": dates, "symbols": symbols, "periods_per_year": periods_per_year, "close": close, "open": open}
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
-        feeds: dict[str, Any] = {"fundamentals": fundamentals, "news": news}
+        feeds: dict[str, Any] = {"fundamentals": fundamentals, "news": news, **checked_charges(charges)}
         feeds["features"] = partial(feature_columns.native_features, features or {})
         core = columns.native_dataset(table | feeds)
         texts = columns.with_caveats(core, periods_per_year, checked_texts("notices", notices))
@@ -148,8 +152,8 @@ class Dataset:
     ) -> Dataset:
         """Create a dataset from a pandas, polars or pyarrow frame, or from rows.
 
-        Any object with the Arrow PyCapsule interface works, and a list of rows such as ccxt returns. The columns and
-        options are those of `from_csv`. Without a `date` column, the pandas index is the date.
+        Or of any object with the Arrow PyCapsule interface. The columns and options are those of `from_csv`. Without a
+        `date` column, the pandas index is the date.
 
         Raises:
             OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
@@ -190,7 +194,7 @@ class Dataset:
     def synthetic(cls, n_symbols: int = 4, n_days: int = 120, seed: int = 0) -> Dataset:
         """Create a random market of weekday bars, priced in cents, with opens and volume.
 
-        The same seed gives the same market on every machine. Seeds can be enumerated, so the market is not secret.
+        A seed gives the same market on every machine, and can be found by enumeration.
         """
         return cls(native.Dataset.synthetic(n_symbols, n_days, seed), name=f"synthetic-{n_symbols}x{n_days}")
 
@@ -249,9 +253,7 @@ class Dataset:
     volume = columns.StoredTable["Table | None"]("Shares traded.")
     dividends = columns.StoredTable["Table | None"]("Cash per pre-split share, 0 for none.")
     splits = columns.StoredTable["Table | None"]("New shares per old share, 1 for none.")
-    delistings = columns.StoredTable["Table | None"](
-        "Return from the last close to the cash settlement, on the settlement bar."
-    )
+    delistings = columns.StoredTable["Table | None"]("Return from the last close to the settlement, on its bar.")
 
     @cached_property
     def tradable(self) -> npt.NDArray[np.bool_] | None:
@@ -301,21 +303,20 @@ class Dataset:
         Raises:
             OpenOutcryError: a name is taken, values are invalid, or a function uses later bars.
         """
-        found = feature_columns.with_features(self, given, lag, missing)
-        values = self._columns() | {"features": found, "notices": self.notices}
-        return Dataset.from_arrays(**values, name=self.name)
+        found = {"features": feature_columns.with_features(self, given, lag, missing), "notices": self.notices}
+        return Dataset.from_arrays(**self._columns() | found, name=self.name)
 
     def select(self, symbols: Sequence[str]) -> Dataset:
         """Return a dataset of the given symbols, in the given order, on the same bars."""
         if unknown := [symbol for symbol in symbols if symbol not in self.symbols]:
-            message = f"symbols must be among {', '.join(self.symbols)}; received {', '.join(unknown)}"
-            raise refusal("symbol_invalid", message)
+            wanted = f"symbols must be among {', '.join(self.symbols)}"
+            raise refusal("symbol_invalid", f"{wanted}; received {', '.join(unknown)}")
         return self._cut(slice(None), [self.symbols.index(symbol) for symbol in symbols])
 
     def head(self, n_bars: int) -> Dataset:
         """Return a dataset of the first `n_bars` bars."""
         n_bars = checked_integer("n_bars", n_bars, 2, self.n_bars, "window_invalid")
-        return self._cut(slice(n_bars), list(range(self.n_symbols)))
+        return self.between(0, n_bars)
 
     def between(self, start: int, end: int) -> Dataset:
         """Return a dataset of the bars `[start, end)`."""
@@ -341,8 +342,8 @@ class Dataset:
         """
         from openoutcry.data import resample
 
-        columns = self._columns() | {"periods_per_year": periods_per_year, "notices": self.notices}
-        return Dataset.from_arrays(**resample.resampled(columns, every, tz, day_starts), name=self.name)
+        values = self._columns() | {"periods_per_year": periods_per_year, "notices": self.notices}
+        return Dataset.from_arrays(**resample.resampled(values, every, tz, day_starts), name=self.name)
 
     def masked(self, key: bytes | int, level: str = "full") -> Dataset:
         """Return the market with masked names, prices and dates, and the same returns.
@@ -356,8 +357,8 @@ class Dataset:
         """
         from openoutcry.data import masking
 
-        columns, notices = masking.mask(self._columns(), key, level)
-        return Dataset.from_arrays(**columns, name=masking.NAME, notices=notices)
+        masked, notices = masking.mask(self._columns(), key, level)
+        return Dataset.from_arrays(**masked, name=masking.NAME, notices=notices)
 
     def __len__(self) -> int:
         return self.n_bars
@@ -369,8 +370,8 @@ class Dataset:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        dates = self._core.dates
-        size = f"{self.n_bars} bars x {counted(self.n_symbols, 'symbol')}, {dates[0]} .. {dates[-1]}"
+        span = f"{self._core.dates[0]} .. {self._core.dates[-1]}"
+        size = f"{self.n_bars} bars x {counted(self.n_symbols, 'symbol')}, {span}"
         fills = f"{columns.periods_text(self.periods_per_year)}, {'next open' if self.has_opens else 'close to close'}"
         return native.readable_text(f"Dataset({self.name!r}, {size}, {fills})")
 
@@ -388,8 +389,8 @@ class Dataset:
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}
-        periods = columns.stated_periods(self._core)
-        axis = {"dates": self._core.dates, "symbols": self.symbols, "periods_per_year": periods}
+        axis = {"dates": self._core.dates, "symbols": self.symbols}
+        axis["periods_per_year"] = columns.stated_periods(self._core)
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news, "features": self.features}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:

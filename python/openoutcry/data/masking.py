@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry.arguments import checked_integer
+from openoutcry.data.columns import TABLES
 from openoutcry.errors import refusal
 from openoutcry.untrusted.counted_nouns import counted
 
@@ -24,7 +25,7 @@ LEVELS = ("names", "levels", "calendar", "full")
 
 _DOMAIN = b"openoutcry/mask/v1\0"
 _SEED_DOMAIN = b"openoutcry/mask-seed/v1\0"
-_TABLES = ("close", "open", "high", "low", "volume", "dividends", "splits", "tradable", "delistings")
+_TABLES = ("close", *TABLES, "tradable")
 _IN_MONEY = ("close", "open", "high", "low", "dividends")
 _PRICES = ("close", "open", "high", "low")
 # First prices are drawn from 2^3 = 8 to 2^10 = 1024, the range of share prices, uniformly in the octave.

@@ -17,7 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data import bar_axis, bar_periods, carried_events, feature_columns, market_warnings, session_cuts
+from openoutcry.data import (
+    bar_axis,
+    bar_periods,
+    carried_events,
+    charges,
+    feature_columns,
+    market_warnings,
+    session_cuts,
+)
 from openoutcry.data.bar_counts import is_count
 from openoutcry.data.carried_events import Events, Indices, Table
 from openoutcry.data.columns import STATED_PERIODS
@@ -89,6 +97,7 @@ def resampled(values: Mapping[str, Any], every: str, tz: str | None, day_starts:
     carried = {"dividends": dividends, "splits": splits}
     carried["delistings"] = carried_events.settlements(close, events, of_bar, found["close"])
     found |= {name: table for name, table in carried.items() if values.get(name) is not None}
+    found |= charges.of_periods(values, starts)
     if values.get("risk_free") is not None:
         found["risk_free"] = carried_events.compounded(values["risk_free"], of_bar, n_groups)
     found, others = bar_axis.without_empty(found, np.isfinite(close).any(axis=0))

@@ -128,6 +128,7 @@ fn the_market_of_the_vectors_has_their_fingerprint_and_bytes() {
         fundamentals: data["fundamentals"].as_array().unwrap().iter().map(fundamental).collect(),
         news: data["news"].as_array().unwrap().iter().map(headline).collect(),
         features: Vec::new(),
+        charges: Default::default(),
         origin: Origin::default(),
         symbols: symbols.clone(),
     })

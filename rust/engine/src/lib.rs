@@ -37,6 +37,7 @@ pub use fast_path::{
 pub use market::as_of::AsOf;
 pub use market::bar_counts::bar_count_notices;
 pub use market::bar_frequency::inferred_periods_per_year;
+pub use market::charges::Charge;
 pub use market::columns::{Columns, Feature, FeatureScope, Fundamental, NewsItem, Origin};
 pub use market::csv_reader::CsvReader;
 pub use market::csv_rows::CsvRows;

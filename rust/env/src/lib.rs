@@ -58,7 +58,7 @@ pub use openoutcry_engine::parquet;
 pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
-    CellText, Columns, ConfigError, CostModel, CsvReader, CsvRows, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR,
+    CellText, Charge, Columns, ConfigError, CostModel, CsvReader, CsvRows, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR,
     DataError, Dataset, DateForm, Dates, DayOrder, Event, Feature, FeatureScope, FillKey, Fundamental, Limits,
     LongRows, MAX_ABS_WEIGHT, NewsItem, NumberKind, Origin, SheetCells, SheetFault, SheetLimits, SheetReader,
     SheetSize, SheetStrings, StatedPeriods, StepCosts, StepError, Stepped, TextColumns, Totals, Window,

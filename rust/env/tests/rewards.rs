@@ -38,6 +38,7 @@ fn step(reward: f64, nav: f64, turnover: f64) -> Stepped {
         reward,
         costs,
         interest: none,
+        funding: 0.0,
         dividends: none,
         settlement: none,
         shortfall: none,

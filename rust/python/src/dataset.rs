@@ -32,7 +32,7 @@ impl Dataset {
     /// `features` has names, scopes (`symbol` or `market`) and values, bar after bar. `origin` has the frame row of
     /// each bar, or the cell of each frame row.
     #[staticmethod]
-    #[pyo3(signature = (dates, symbols, close, *, periods_per_year=None, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, features=None, origin=None))]
+    #[pyo3(signature = (dates, symbols, close, *, periods_per_year=None, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, half_spread_bps=None, fee_bps=None, borrow_bps=None, funding=None, risk_free=None, fundamentals=None, news=None, features=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
     fn from_arrays(
         py: Python<'_>,
@@ -48,6 +48,10 @@ impl Dataset {
         splits: Option<Table<'_>>,
         tradable: Option<PyReadonlyArray2<'_, bool>>,
         delistings: Option<Table<'_>>,
+        half_spread_bps: Option<Table<'_>>,
+        fee_bps: Option<Table<'_>>,
+        borrow_bps: Option<Table<'_>>,
+        funding: Option<Table<'_>>,
         risk_free: Option<PyReadonlyArray1<'_, f64>>,
         fundamentals: Option<Vec<(Text, Text, Text, f64)>>,
         news: Option<Vec<(Text, Text, Text)>>,
@@ -83,6 +87,12 @@ impl Dataset {
             splits: table("splits", splits)?,
             tradable: tradable.map(|array| arrays::table("tradable", &array, shape)).transpose()?,
             delistings: table("delistings", delistings)?,
+            charges: [
+                table("half_spread_bps", half_spread_bps)?,
+                table("fee_bps", fee_bps)?,
+                table("borrow_bps", borrow_bps)?,
+                table("funding", funding)?,
+            ],
             risk_free: risk_free.map(|array| array.as_array().to_vec()),
             periods_per_year: 0.0,
             origin: origin.map_or_else(Origin::default, |(of_bar, cells)| Origin {

@@ -1,5 +1,5 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use openoutcry::{Decision, Fill, Flows, OrderTable, Run as CoreRun, StepCosts, StepError, Totals, Window};
+use openoutcry::{Charge, Decision, Fill, Flows, OrderTable, Run as CoreRun, StepCosts, StepError, Totals, Window};
 use openoutcry_score::{Metrics, TRADING_METRICS, Track, Trading};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -205,11 +205,12 @@ impl Run {
         arrays::vector(py, self.core.returns())
     }
 
-    /// Gains other than price changes, by kind and decision.
+    /// Gains other than price changes, by kind and decision; funding only in a market that has it.
     #[getter]
     fn gains<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let gains = PyDict::new(slf.py());
-        for (kind, column) in Flows::GAINS.into_iter().zip(&slf.get().flows(slf.py())?.gains) {
+        let n_kinds = Flows::GAINS.len() - usize::from(!slf.get().dataset.0.has_charge(Charge::Funding));
+        for (kind, column) in Flows::GAINS.into_iter().zip(&slf.get().flows(slf.py())?.gains).take(n_kinds) {
             gains.set_item(kind, arrays::borrowed(column, slf)?)?;
         }
         Ok(gains)

@@ -34,6 +34,14 @@ pub(crate) struct Market {
     #[serde(default, deserialize_with = "given")]
     delistings: Option<Table>,
     #[serde(default, deserialize_with = "given")]
+    half_spread_bps: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    fee_bps: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    borrow_bps: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    funding: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     risk_free: Option<Vec<Number>>,
     #[serde(default)]
     fundamentals: Vec<Known>,
@@ -117,6 +125,12 @@ impl Market {
             splits: table("splits", self.splits)?,
             tradable: self.tradable.map(|mask| cells("tradable", &mask, shape)).transpose()?,
             delistings: table("delistings", self.delistings)?,
+            charges: [
+                table("half_spread_bps", self.half_spread_bps)?,
+                table("fee_bps", self.fee_bps)?,
+                table("borrow_bps", self.borrow_bps)?,
+                table("funding", self.funding)?,
+            ],
             risk_free: self.risk_free.map(|rates| rates.into_iter().map(|Number(rate)| rate).collect()),
             periods_per_year: 0.0,
             origin: Origin::default(),

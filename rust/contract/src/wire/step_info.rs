@@ -12,6 +12,8 @@ pub struct StepInfo<'a> {
     pub stepped: Option<&'a Stepped>,
     /// NAV at the close of the fill bar.
     pub nav: f64,
+    /// Whether the market has funding.
+    pub has_funding: bool,
     /// Orders with unknown names.
     pub refusals: &'a [Refusal],
     /// Events in the order of the timeline.
@@ -43,6 +45,9 @@ impl StepInfo<'_> {
         }
         text.push(']');
         if let Some(stepped) = self.stepped {
+            if self.has_funding {
+                push_field(text, "funding", stepped.funding);
+            }
             push_field(text, "interest", stepped.interest);
         }
         push_field(text, "nav", self.nav);

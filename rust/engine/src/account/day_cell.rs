@@ -36,6 +36,8 @@ pub(crate) struct DayCell {
     pub(crate) entry: f64,
     /// Whether the order filled inside the bar.
     pub(crate) filled_inside: bool,
+    /// Shares after the fills at the open.
+    pub(crate) held_opens: f64,
     /// Shares after the fills inside the bar and before the exits.
     pub(crate) held_inside: f64,
 }
@@ -55,6 +57,7 @@ impl DayCell {
             traded: 0.0,
             entry: f64::NAN,
             filled_inside: false,
+            held_opens: 0.0,
             held_inside: 0.0,
         }
     }

@@ -11,6 +11,8 @@ pub struct Stepped {
     pub costs: StepCosts,
     /// Interest on idle cash; negative at a negative rate.
     pub interest: f64,
+    /// Funding received less funding paid; 0 in a market without the column.
+    pub funding: f64,
     /// Dividends received less dividends paid on shorts.
     pub dividends: f64,
     /// Gain of settled positions over their marks.

@@ -7,6 +7,7 @@ use crate::account::lane_terms::LaneTerms;
 use crate::account::limits::Limits;
 use crate::account::rates::Rates;
 use crate::error::ConfigError;
+use crate::market::charges::Charge;
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
 
@@ -53,6 +54,8 @@ impl Rules {
     pub fn check_market(&self, market: &Dataset) -> Result<(), ConfigError> {
         let CostModel { financing_bps, cash_bps, borrow_bps, .. } = self.costs;
         let rates = [("financing_bps", financing_bps), ("cash_bps", cash_bps), ("borrow_bps", borrow_bps)];
+        let highest = market.highest_charge(Charge::Borrow);
+        let rates = rates.into_iter().chain(highest.map(|rate| (Charge::Borrow.name(), rate)));
         match rates.into_iter().find(|(_, rate)| *rate != 0.0) {
             Some((name, value)) if market.periods_per_year().is_none() => Err(ConfigError::AnnualRate { name, value }),
             _ => Ok(()),
@@ -93,10 +96,24 @@ impl Rules {
         CostTables { slippage, roots }
     }
 
+    /// Returns the slippage of a symbol in a bar, without jitter.
+    pub(crate) fn half_spread(&self, market: &Dataset, bar: usize, symbol: usize) -> f64 {
+        market.charge(Charge::HalfSpread, bar, symbol).map_or(self.rates.slippage, |bps| bps / 1e4)
+    }
+
+    /// Returns what the commission of a symbol in a bar exceeds that of the cost model by, if it has its own.
+    pub(crate) fn extra_fee(&self, market: &Dataset, bar: usize, symbol: usize) -> Option<f64> {
+        market.charge(Charge::Fee, bar, symbol).map(|bps| bps / 1e4 - self.rates.fee)
+    }
+
     /// Returns the slippage of a symbol in a bar, including its jitter.
     pub(crate) fn jittered_slippage(&self, market: &Dataset, bar: usize, symbol: usize) -> f64 {
+        let slippage = self.half_spread(market, bar, symbol);
+        if self.costs.slippage_jitter == 0.0 {
+            return slippage;
+        }
         let draw = self.fill_key.uniform(bar, &market.symbols()[symbol]);
-        self.rates.slippage * (1.0 + self.costs.slippage_jitter * (2.0 * draw - 1.0))
+        slippage * (1.0 + self.costs.slippage_jitter * (2.0 * draw - 1.0))
     }
 
     /// Returns the cost model.

@@ -20,7 +20,7 @@ impl Features {
     pub(super) fn of(market: &Dataset, terms: BlockTerms<'_>) -> Option<Self> {
         let traits = terms.traits();
         let has_table = terms.tables().is_some();
-        if cfg!(feature = "planted") || !traits.is_supported || (traits.jitters && !has_table) {
+        if cfg!(feature = "planted") || market.has_charges() || !traits.is_supported || (traits.jitters && !has_table) {
             return None;
         }
         let gaps = !market.is_whole();

@@ -155,6 +155,7 @@ fn stepped(nav: f64, reward: f64, accrual: &Accrual) -> Stepped {
         reward,
         costs: accrual.paid,
         interest: accrual.interest,
+        funding: 0.0,
         dividends: 0.0,
         settlement: 0.0,
         shortfall: 0.0,

@@ -108,6 +108,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
             reward: settled.reward.value(),
             costs,
             interest,
+            funding: 0.0,
             dividends: 0.0,
             settlement: 0.0,
             shortfall: 0.0,

@@ -30,6 +30,10 @@ pub struct Columns {
     ///
     /// NaN elsewhere.
     pub delistings: Option<Vec<f64>>,
+    /// Costs by symbol and bar, and funding, in the order of [`crate::Charge::ALL`].
+    ///
+    /// NaN where a symbol has none.
+    pub charges: [Option<Vec<f64>>; 4],
     /// Risk-free return of each bar, from the bar before it.
     ///
     /// Absent if unknown.

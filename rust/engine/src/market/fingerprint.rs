@@ -1,5 +1,6 @@
 use sha2::{Digest, Sha256};
 
+use crate::market::charges::Charge;
 use crate::market::dataset::Dataset;
 
 /// The first bytes of a dataset file.
@@ -76,6 +77,11 @@ fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
     for (name, table) in rare {
         if let Some(table) = table {
             rows(sink, name, dataset, |bar, i| table.get(bar, i));
+        }
+    }
+    for charge in Charge::ALL {
+        if let Some(table) = dataset.tables.charges.table(charge) {
+            rows(sink, charge.name(), dataset, |bar, i| table.get(bar, i));
         }
     }
     if let Some(risk_free) = dataset.risk_free() {

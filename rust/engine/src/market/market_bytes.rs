@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::error::DataError;
+use crate::market::charges::Charge;
 use crate::market::columns::{Columns, Feature, FeatureScope, Fundamental, NewsItem};
 use crate::market::dataset::Dataset;
 use crate::market::fingerprint::MAGIC;
@@ -106,7 +107,10 @@ impl<'a> Reader<'a> {
             "splits" => Some(columns.splits.get_or_insert_default()),
             "delistings" => Some(columns.delistings.get_or_insert_default()),
             "risk_free" => Some(columns.risk_free.get_or_insert_default()),
-            _ => None,
+            name => {
+                let charge = Charge::ALL.into_iter().find(|charge| charge.name() == name);
+                charge.map(|charge| columns.charges[charge as usize].get_or_insert_default())
+            }
         };
         if let Some(rows) = rows {
             rows.extend(self.numbers(count)?);

@@ -1,5 +1,6 @@
 //! The tables of a market in the layout of the step.
 
+use crate::market::charges::ChargeTables;
 use crate::market::columns::Columns;
 use crate::market::corporate_actions::ActionTable;
 use crate::market::grid::Grid;
@@ -21,6 +22,7 @@ pub(crate) struct MarketTables {
     /// 1 or 0.
     pub(crate) tradable: Option<ActionTable>,
     pub(crate) delistings: Option<ActionTable>,
+    pub(crate) charges: ChargeTables,
 }
 
 impl MarketTables {
@@ -40,6 +42,7 @@ impl MarketTables {
             splits: columns.splits.take().map(|table| rare(table, 1.0)),
             tradable: columns.tradable.take().map(mask),
             delistings: columns.delistings.take().map(|table| rare(table, f64::NAN)),
+            charges: ChargeTables::from_columns(columns),
         }
     }
 

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::counted_nouns::counted;
 use crate::error::DataError;
+use crate::market::charges::Charge;
 use crate::market::columns::{Columns, FeatureScope, Fundamental};
 use crate::market::date;
 use crate::market::dates::DateFault;
@@ -64,6 +65,7 @@ pub(crate) fn check(columns: &Columns) -> Result<bool, DataError> {
     let are_positive = check_prices(columns)? & check_volumes(columns)?;
     check_actions(columns)?;
     check_delistings(columns)?;
+    check_charges(columns)?;
     check_lanes(columns)?;
     check_features(columns)?;
     Ok(are_positive)
@@ -127,7 +129,8 @@ fn check_shapes(columns: &Columns) -> Check {
         ("delistings", columns.delistings.as_ref().map(Vec::len), cells),
         ("risk_free", columns.risk_free.as_ref().map(Vec::len), n_bars),
     ];
-    for (name, received, expected) in lengths {
+    let of_charge = |charge: Charge| (charge.name(), columns.charges[charge as usize].as_ref().map(Vec::len), cells);
+    for (name, received, expected) in lengths.into_iter().chain(Charge::ALL.map(of_charge)) {
         if received.is_some_and(|received| received != expected) {
             let message =
                 format!("`{name}` must have {}; received {}", values_text(columns, expected), received.unwrap_or(0));
@@ -209,6 +212,17 @@ fn check_split_products(columns: &Columns) -> Check {
             Err(cell_error(columns, Requirement::value("splits", range), cell, splits[cell]))
         }
     }
+}
+
+fn check_charges(columns: &Columns) -> Check {
+    for (charge, table) in Charge::ALL.into_iter().zip(&columns.charges) {
+        let (range, words) = charge.range();
+        if let Some(table) = table {
+            let requirement = Requirement { slug: charge.slug(), name: charge.name(), range: words };
+            check_cells(columns, requirement, table, |value| value.is_nan() || range.contains(&value))?;
+        }
+    }
+    Ok(())
 }
 
 fn check_delistings(columns: &Columns) -> Check {

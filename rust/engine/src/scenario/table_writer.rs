@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::market::charges::ChargeTables;
 use crate::market::corporate_actions::ActionTable;
 use crate::market::grid::Grid;
 use crate::market::market_tables::MarketTables;
@@ -22,6 +23,7 @@ pub(super) fn tables(spec: &ScenarioSpec) -> MarketTables {
         splits: rare(spec.split_above > 0.0, 1.0),
         tradable: rare(spec.halt_rate > 0.0, 1.0),
         delistings: rare(spec.delisting_rate > 0.0, f64::NAN),
+        charges: ChargeTables::default(),
     }
 }
 

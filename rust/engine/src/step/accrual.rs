@@ -2,6 +2,7 @@
 
 use crate::account::rules::Rules;
 use crate::account::workspace::Workspace;
+use crate::market::charges::Charge;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block, LANES, each};
 
@@ -11,6 +12,8 @@ pub(crate) struct Accrual {
     pub(crate) idle: f64,
     /// Fee on borrowed shares.
     pub(crate) borrow: f64,
+    /// Funding that longs pay and shorts receive, less what they receive and pay.
+    pub(crate) funding: f64,
     own: f64,
 }
 
@@ -21,7 +24,7 @@ impl Accrual {
         let own = cash - short;
         let rate = if own >= 0.0 { rates.cash } else { rates.financing };
         let ppy = market.accruals_per_year();
-        Self { idle: own * rate / ppy, borrow: short * rates.borrow / ppy, own }
+        Self { idle: own * rate / ppy, borrow: short * rates.borrow / ppy, funding: 0.0, own }
     }
 
     pub(crate) fn interest(&self) -> f64 {
@@ -68,9 +71,8 @@ fn unfillable_short_value(market: &Dataset, bar: usize, workspace: &Workspace) -
 /// Returns the value of the shorts among `shares`, at reference prices or at marks without one.
 fn short_value_of(market: &Dataset, bar: usize, workspace: &Workspace, shares: impl Fn(usize) -> f64) -> f64 {
     lane_sums::sum((0..market.n_symbols()).map(|symbol| {
-        let (shares, price) = (shares(symbol), market.reference_price(bar, symbol));
-        let price = if price.is_nan() { lane_sums::get(&workspace.marks, symbol) } else { price };
-        if shares < 0.0 { -shares * price } else { 0.0 }
+        let shares = shares(symbol);
+        if shares < 0.0 { -shares * price_of(market, bar, workspace, symbol) } else { 0.0 }
     }))
 }
 
@@ -85,10 +87,35 @@ pub(crate) fn accrue_day(
     (cash_inside, cash): (f64, f64),
     workspace: &Workspace,
 ) -> Accrual {
-    let largest = |symbol: usize| {
-        let (inside, last) = (workspace.day[symbol].held_inside, lane_sums::get(&workspace.shares, symbol));
-        if inside < last { inside } else { last }
-    };
-    let short = if rules.limits().allow_short { short_value_of(market, bar, workspace, largest) } else { 0.0 };
-    Accrual::new(market, rules, if cash_inside < cash { cash_inside } else { cash }, short)
+    let inside = |symbol: usize| workspace.day[symbol].held_inside;
+    let last = |symbol: usize| lane_sums::get(&workspace.shares, symbol);
+    let largest = |symbol: usize| if inside(symbol) < last(symbol) { inside(symbol) } else { last(symbol) };
+    let shorts = rules.limits().allow_short;
+    let short = if shorts { short_value_of(market, bar, workspace, largest) } else { 0.0 };
+    let mut accrual = Accrual::new(market, rules, if cash_inside < cash { cash_inside } else { cash }, short);
+    if shorts && market.has_charge(Charge::Borrow) {
+        let extra = lane_sums::sum((0..market.n_symbols()).map(|symbol| {
+            let charged = market.charge(Charge::Borrow, bar, symbol);
+            let value =
+                if largest(symbol) < 0.0 { -largest(symbol) * price_of(market, bar, workspace, symbol) } else { 0.0 };
+            charged.map_or(0.0, |bps| value * (bps / 1e4 - rules.rates.borrow))
+        }));
+        let borrow = accrual.borrow + extra / market.accruals_per_year();
+        accrual.borrow = if borrow > 0.0 { borrow } else { 0.0 };
+    }
+    if market.has_charge(Charge::Funding) {
+        accrual.funding = lane_sums::sum((0..market.n_symbols()).map(|symbol| {
+            let Some(rate) = market.charge(Charge::Funding, bar, symbol) else { return 0.0 };
+            let price = price_of(market, bar, workspace, symbol);
+            let held = [workspace.day[symbol].held_opens, inside(symbol), last(symbol)];
+            held.map(|shares| shares * price * rate).into_iter().fold(f64::NEG_INFINITY, f64::max)
+        }));
+    }
+    accrual
+}
+
+/// Returns the reference price of a symbol, or its mark without one.
+fn price_of(market: &Dataset, bar: usize, workspace: &Workspace, symbol: usize) -> f64 {
+    let price = market.reference_price(bar, symbol);
+    if price.is_nan() { lane_sums::get(&workspace.marks, symbol) } else { price }
 }

@@ -5,6 +5,7 @@ use crate::account::costs::{MAX_COST, StepCosts};
 use crate::account::event::{Event, LimitReason, UnfilledReason};
 use crate::account::rules::Rules;
 use crate::account::workspace::{Detail, Workspace};
+use crate::market::charges::Charge;
 use crate::market::dataset::Dataset;
 use crate::step::liquidity::{self, Liquidity};
 use crate::vector::lane_sums::{self, Block, LANES, each};
@@ -133,6 +134,18 @@ pub(crate) fn scale_new_exposure(rules: &Rules, nav: f64, funds: bool, workspace
     }
     let (requested, allowed) = ((kept + added) / nav, (kept + added * scale) / nav);
     workspace.events.push(Event::Limited { symbol: None, requested, allowed, reason: LimitReason::Rebalanced });
+}
+
+/// Returns the commission on a notional, and on the symbols that have their own.
+///
+/// A rounding of the second sum makes no fee negative.
+pub(crate) fn fee(market: &Dataset, rules: &Rules, traded: f64, extra: &Block) -> f64 {
+    let fee = rules.rates.fee * traded;
+    if !market.has_charge(Charge::Fee) {
+        return fee;
+    }
+    let fee = fee + lane_sums::total(extra);
+    if fee > 0.0 { fee } else { 0.0 }
 }
 
 /// Returns the shares of an order toward flat and away from it.

@@ -43,9 +43,6 @@ impl Liquidity {
 
 /// Returns the slippage of a symbol in a bar, with its jitter.
 pub(crate) fn slippage(market: &Dataset, rules: &Rules, bar: usize, symbol: usize) -> f64 {
-    if rules.costs().slippage_jitter <= 0.0 {
-        return rules.rates.slippage;
-    }
     let drawn = rules.tables.as_ref().and_then(|tables| tables.slippage(bar));
     drawn.map_or_else(|| rules.jittered_slippage(market, bar, symbol), |row| lane_sums::get(row, symbol))
 }

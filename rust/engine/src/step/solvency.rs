@@ -4,6 +4,7 @@ use crate::account::event::Event;
 use crate::account::rules::Rules;
 use crate::account::workspace::{Detail, Workspace};
 use crate::market::dataset::Dataset;
+use crate::step::execution;
 use crate::vector::lane_sums::{self, LANES, each};
 
 /// An account at the close of the bar, after any liquidation or ruin.
@@ -31,9 +32,15 @@ pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, workspace: &mut Work
 /// Step 14: liquidates an account below its maintenance margin.
 ///
 /// It terminates an account with nothing left.
-pub(crate) fn solve(rules: &Rules, mut account: Account, workspace: &mut Workspace) -> Account {
+pub(crate) fn solve(
+    market: &Dataset,
+    rules: &Rules,
+    bar: usize,
+    mut account: Account,
+    workspace: &mut Workspace,
+) -> Account {
     if is_below_margin(rules, account.nav, workspace) {
-        (account.liquidation, account.closed) = liquidate(rules, &mut account.cash, workspace);
+        (account.liquidation, account.closed) = liquidate(market, rules, bar, &mut account.cash, workspace);
         (account.nav, account.terminated) = (account.cash, true);
     }
     if account.nav <= 0.0 {
@@ -56,20 +63,23 @@ fn gross(workspace: &Workspace) -> f64 {
 }
 
 /// Closes all positions at slipped marks and returns the cost and the notional.
-fn liquidate(rules: &Rules, cash: &mut f64, workspace: &mut Workspace) -> (f64, f64) {
+fn liquidate(market: &Dataset, rules: &Rules, bar: usize, cash: &mut f64, workspace: &mut Workspace) -> (f64, f64) {
     let (mut flow, mut traded, mut slipped) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    for symbol in 0..workspace.shares.len() * LANES {
+    let mut extra_fees = [0.0; LANES];
+    for symbol in 0..market.n_symbols() {
         let (shares, mark) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.marks, symbol));
-        let price = mark * (1.0 - rules.rates.slippage.copysign(shares));
+        let slippage = rules.half_spread(market, bar, symbol);
+        let price = mark * (1.0 - slippage.copysign(shares));
         flow[symbol % LANES] += shares * price;
         traded[symbol % LANES] += shares.abs() * price;
-        slipped[symbol % LANES] += shares.abs() * mark * rules.rates.slippage;
+        slipped[symbol % LANES] += shares.abs() * mark * slippage;
+        extra_fees[symbol % LANES] += shares.abs() * price * rules.extra_fee(market, bar, symbol).unwrap_or(0.0);
         if shares != 0.0 {
             workspace.events.push(Event::Liquidated { symbol, shares, price });
         }
     }
     let traded = lane_sums::total(&traded);
-    let fee = rules.rates.fee * traded;
+    let fee = execution::fee(market, rules, traded, &extra_fees);
     *cash += lane_sums::total(&flow) - fee;
     flatten(workspace);
     (lane_sums::total(&slipped) + fee, traded)

@@ -7,6 +7,7 @@ use crate::account::rules::Rules;
 use crate::account::workspace::{Detail, Workspace};
 use crate::error::StepError;
 use crate::fast_path;
+use crate::market::charges::Charge;
 use crate::market::dataset::Dataset;
 use crate::step::accrual::{self, Accrual};
 use crate::step::corporate_actions::{self, Actions};
@@ -49,7 +50,7 @@ pub fn step_once(
     {
         return Ok(stepped);
     }
-    if rules.limits().cash_account {
+    if rules.limits().cash_account || market.has_charges() {
         return step_in_phases(market, rules, book, (orders, &[]), workspace);
     }
     sizing::accept(market, rules, book, orders, workspace)?;
@@ -155,11 +156,14 @@ fn finish(
 ) -> Result<Stepped, StepError> {
     let Traded { accrual, actions, .. } = traded;
     let bar = book.bar + 1;
-    let cash = traded.cash + accrual.idle - accrual.borrow;
+    let cash = traded.cash + accrual.idle;
+    // Without the column no bit changes, not even that of a zero.
+    let cash = if market.has_charge(Charge::Funding) { cash - accrual.funding } else { cash };
+    let cash = cash - accrual.borrow;
     let account = solvency::mark(market, bar, cash, workspace);
     #[cfg(feature = "planted")]
     let account = planted_faults::value(account, workspace);
-    let account = solvency::solve(rules, account, workspace);
+    let account = solvency::solve(market, rules, bar, account, workspace);
     let nav = account.nav;
     if !(nav + account.shortfall).is_finite() {
         std::mem::swap(&mut workspace.events, &mut workspace.last_events);
@@ -177,6 +181,7 @@ fn finish(
         reward: nav / book.nav - 1.0,
         costs: if reports { costs } else { StepCosts::NOT_COMPUTED },
         interest: if reports { accrual.interest() } else { f64::NAN },
+        funding: 0.0 - accrual.funding,
         dividends: actions.dividends,
         settlement: actions.settlement,
         shortfall: account.shortfall,

@@ -101,10 +101,12 @@ proptest! {
                 let shares = if step.settlement(i).is_some() { 0.0 } else { step.held(i) + filled(step, i) };
                 let mark = step.before.mark(i) / step.split(i);
                 let price = Some(step.reference_price(i)).filter(|price| price.is_finite()).unwrap_or(mark);
-                (-shares).max(0.0) * price
+                let own = step.columns.charges[2].as_ref().map(|table| table[step.bar * case.n_symbols + i]);
+                let rate = own.filter(|rate| !rate.is_nan()).unwrap_or(case.costs.borrow_bps);
+                (-shares).max(0.0) * price * rate
             };
-            let short: f64 = step.symbols().map(value).sum();
-            let expected = short * case.costs.borrow_bps / 1e4 / step.columns.periods_per_year;
+            let fees: f64 = step.symbols().map(value).sum();
+            let expected = fees / 1e4 / step.columns.periods_per_year;
             let borrow = step.stepped.costs.borrow;
             prop_assert!((borrow - expected).abs() <= 1e-12 * expected.max(step.before.nav()), "{borrow} {expected}");
             Ok(())
@@ -149,7 +151,7 @@ fn explained(step: &Step) -> f64 {
     };
     let moves: f64 = step.symbols().map(move_of).sum();
     let stepped = &step.stepped;
-    let gains = stepped.dividends + stepped.settlement + stepped.interest + stepped.shortfall;
+    let gains = stepped.dividends + stepped.settlement + stepped.interest + stepped.funding + stepped.shortfall;
     moves + gains - stepped.costs.total()
 }
 

@@ -95,6 +95,8 @@ proptest! {
                 prop_assert!(allowed < requested);
                 let most = match reason {
                     LimitReason::Rebalanced => case.limits.max_gross.max(held),
+                    // It cuts to the cash there is, not to a gross.
+                    LimitReason::Cash => continue,
                     // Exposure above the limit gets no additions, and part of it may be reduced.
                     _ if allowed > case.limits.max_gross => allowed,
                     _ => case.limits.max_gross,

@@ -56,12 +56,15 @@ pub struct Features {
     pub delistings: bool,
     /// Whether a price may more than halve or double in a bar.
     pub jumps: bool,
+    /// Whether symbols have costs of their own, and funding.
+    pub charges: bool,
 }
 
 pub fn cases() -> impl Strategy<Value = Case> {
     let shape = (any::<u64>(), 2..13_usize, 1..19_usize, 0..4_usize);
     (shape, features(), costs(), limits(), prop::sample::select(vec![0.3, 1.0, 3.0, 30.0])).prop_map(
         |((seed, n_bars, n_symbols, start), has, costs, limits, reach)| {
+            let has = Features { charges: seed % 6 == 0, ..has };
             let start = start.min(n_bars - 2);
             Case { seed, n_bars, n_symbols, start, has, costs, limits, reach }
         },
@@ -80,6 +83,7 @@ fn features() -> impl Strategy<Value = Features> {
         late: on[7],
         delistings: on[8],
         jumps: on[9],
+        charges: false,
     })
 }
 
@@ -151,12 +155,26 @@ impl Case {
             splits: self.has.splits.then_some(splits),
             tradable: self.has.mask.then(mask),
             delistings: self.has.delistings.then_some(delistings),
+            charges: if self.has.charges { self.charges() } else { Default::default() },
             periods_per_year: 252.0,
             fundamentals: self.fundamentals(),
             news: self.news(),
             features: Vec::new(),
             ..Columns::default()
         }
+    }
+
+    /// Costs by symbol and funding; some columns are absent, and some cells.
+    fn charges(&self) -> [Option<Vec<f64>>; 4] {
+        let column = |name: &str, low: f64, high: f64| {
+            let draws = CellDraws::new(self.seed, name);
+            let cell = |(bar, symbol)| {
+                let known = draws.chance(0.7, bar + 1000, symbol);
+                if known { draws.between(low, high, bar, symbol) } else { f64::NAN }
+            };
+            draws.chance(0.7, 0, 2000).then(|| self.cells().map(cell).collect())
+        };
+        [column("spread", 0.0, 40.0), column("fee", 0.0, 30.0), column("loan", 0.0, 900.0), column("swap", -0.01, 0.01)]
     }
 
     fn splits(&self) -> Vec<f64> {

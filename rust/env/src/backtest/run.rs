@@ -44,7 +44,7 @@ pub struct Flows {
     /// Gains other than price changes, one value per decision.
     ///
     /// In the order of [`Flows::GAINS`].
-    pub gains: [Vec<f64>; 4],
+    pub gains: [Vec<f64>; 5],
     /// Notional traded over NAV per decision.
     pub turnover: Vec<f64>,
 }
@@ -52,8 +52,8 @@ pub struct Flows {
 impl Flows {
     /// The kinds of gains.
     ///
-    /// Interest on idle cash, dividends, gains of settled positions, and losses written off.
-    pub const GAINS: [&'static str; 4] = ["interest", "dividends", "settlement", "shortfall"];
+    /// Interest on idle cash, dividends, gains of settled positions, losses written off, and funding.
+    pub const GAINS: [&'static str; 5] = ["interest", "dividends", "settlement", "shortfall", "funding"];
 
     fn none(decisions: usize) -> Self {
         let zeros = || vec![0.0; decisions];
@@ -68,7 +68,7 @@ impl Flows {
             }
         };
         self.costs.iter_mut().zip(stepped.costs.by_kind()).for_each(|(column, cost)| put(column, cost));
-        let gains = [stepped.interest, stepped.dividends, stepped.settlement, stepped.shortfall];
+        let gains = [stepped.interest, stepped.dividends, stepped.settlement, stepped.shortfall, stepped.funding];
         self.gains.iter_mut().zip(gains).for_each(|(column, gain)| put(column, gain));
         put(&mut self.turnover, stepped.turnover);
     }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use openoutcry_contract::{Decision, MarketObservation, PrintedCloses, StepInfo, write_observation};
 use openoutcry_engine::{
-    AsOf, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, Event, FillKey, Limits, Rules, StepError,
-    Stepped, Window,
+    AsOf, Book, Charge, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, Event, FillKey, Limits, Rules,
+    StepError, Stepped, Window,
 };
 
 use crate::environment::env_state::{State, StateOwner};
@@ -198,7 +198,8 @@ impl TradingEnv {
             None => (&[][..], &[][..]),
         };
         let nav = self.book().nav();
-        StepInfo { symbols: self.data.symbols(), stepped, nav, refusals, events }.write_json(text);
+        let has_funding = self.data.has_charge(Charge::Funding);
+        StepInfo { symbols: self.data.symbols(), stepped, nav, has_funding, refusals, events }.write_json(text);
     }
 
     /// Returns the current observation.

@@ -73,6 +73,11 @@ fn with_another_future(case: &Case, last: usize, seed: u64) -> Columns {
     optional(&mut known.open, &other.open, 16.0);
     optional(&mut known.volume, &other.volume, 0.5);
     optional(&mut known.dividends, &other.dividends, 1.0);
+    for (known, other) in known.charges.iter_mut().zip(&other.charges) {
+        // Another seed may leave out a column.
+        let garbage = known.as_ref().map(|known| known.iter().rev().copied().collect());
+        optional(known, &other.clone().or(garbage), 1.0);
+    }
     optional(&mut known.splits, &other.splits, 1.0);
     optional(&mut known.delistings, &other.delistings, 1.0);
     if let (Some(known), Some(other)) = (&mut known.tradable, &other.tradable) {
@@ -146,6 +151,7 @@ fn truncate(columns: Columns, n_bars: usize) -> Columns {
         dividends: optional(columns.dividends),
         splits: optional(columns.splits),
         delistings: optional(columns.delistings),
+        charges: columns.charges.map(optional),
         tradable: columns.tradable.map(|table| table[..cells].to_vec()),
         ..columns
     }

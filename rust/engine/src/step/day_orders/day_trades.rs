@@ -48,6 +48,9 @@ pub(crate) fn trade(
     let mut trades = DayTrades { cash, traded: 0.0, costs: StepCosts::default(), reduction_cut: false };
     conditions::plan(day, conditions, decided, workspace);
     phases::run(day, Phase::Opens, &mut trades, workspace);
+    for (symbol, cell) in workspace.day.iter_mut().enumerate() {
+        cell.held_opens = lane_sums::get(&workspace.shares, symbol);
+    }
     exits::forestall(day, workspace);
     phases::run(day, Phase::Inside, &mut trades, workspace);
     for (symbol, cell) in workspace.day.iter_mut().enumerate() {

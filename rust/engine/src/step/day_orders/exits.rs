@@ -74,14 +74,14 @@ pub(super) fn close(day: &DayBar<'_>, trades: &mut DayTrades, workspace: &mut Wo
             workspace.events.push(Event::Limited { symbol: Some(symbol), requested, allowed: order, reason });
         }
         if cell.cost(order.abs()) >= MAX_COST {
-            workspace.events.push(Event::Unfilled { symbol, shares: order, reason: UnfilledReason::CostTooHigh });
+            workspace.events.push(Event::Unfilled { symbol, shares: held, reason: UnfilledReason::CostTooHigh });
             continue;
         }
         if order == 0.0 {
             continue;
         }
         let fill = exit.fill(&cell, order);
-        sums.add(symbol, order, &fill);
+        sums.add(day, symbol, order, &fill);
         any = true;
         workspace.events.push(Event::Exited { symbol, shares: order, price: fill.price, reason: exit.reason });
         if workspace.detail == Detail::Full {
@@ -139,7 +139,8 @@ fn first_exit(
     if side * (best * factor) > side * profit {
         return exit(ExitReason::TakeProfit, ExitPrice::Profit(profit));
     }
-    if prices.has_range { Ok(None) } else { Err(UnfilledReason::NoRange) }
+    let needs_range = !loss.is_nan() || cell.entry.is_nan();
+    if prices.has_range || !needs_range { Ok(None) } else { Err(UnfilledReason::NoRange) }
 }
 
 impl Exit {

@@ -2,6 +2,7 @@ use crate::account::costs::{MAX_COST, StepCosts};
 use crate::account::day_cell::{DayCell, Phase};
 use crate::account::event::{Event, LimitReason, UnfilledReason};
 use crate::account::workspace::{Detail, Workspace};
+use crate::market::charges::Charge;
 use crate::step::day_orders::day_trades::{DayBar, DayTrades};
 use crate::step::execution::{self, parts};
 use crate::vector::lane_sums::{self, LANES};
@@ -83,14 +84,17 @@ fn cut_to_volume(day: &DayBar<'_>, trades: &mut DayTrades, workspace: &mut Works
 ///
 /// `funds` states whether the sales of the phase pay for its purchases.
 fn cut_to_cash(day: &DayBar<'_>, cash: f64, funds: bool, workspace: &mut Workspace) {
-    let fee = day.rules.rates.fee;
+    let fee_of = |symbol: usize| {
+        let charged = day.market.charge(Charge::Fee, day.bar, symbol);
+        charged.map_or(day.rules.rates.fee, |bps| bps / 1e4)
+    };
     let (mut bought, mut sold) = ([0.0; LANES], [0.0; LANES]);
     for (symbol, cell) in workspace.day.iter().enumerate() {
         let shares = lane_sums::get(&workspace.filled, symbol);
         if shares > 0.0 {
-            bought[symbol % LANES] += shares * cell.fill(shares).price * (1.0 + fee);
+            bought[symbol % LANES] += shares * cell.fill(shares).price * (1.0 + fee_of(symbol));
         } else if shares < 0.0 && funds {
-            sold[symbol % LANES] += -shares * cell.fill(shares).price * (1.0 - fee);
+            sold[symbol % LANES] += -shares * cell.fill(shares).price * (1.0 - fee_of(symbol));
         }
     }
     let (need, have) = (lane_sums::total(&bought), cash + lane_sums::total(&sold));
@@ -113,7 +117,7 @@ fn fill(day: &DayBar<'_>, phase: Phase, trades: &mut DayTrades, workspace: &mut 
             continue;
         }
         let fill = workspace.day[symbol].fill(shares);
-        sums.add(symbol, shares, &fill);
+        sums.add(day, symbol, shares, &fill);
         if workspace.detail == Detail::Full {
             workspace.events.push(Event::Filled { symbol, shares, price: fill.price });
             execution::average_in(workspace, symbol, shares, fill.price);
@@ -190,16 +194,21 @@ pub(super) struct FillSums {
     traded: [f64; LANES],
     slipped: [f64; LANES],
     pushed: [f64; LANES],
+    /// Fees of symbols with their own, less those of the cost model.
+    extra_fees: [f64; LANES],
 }
 
 impl FillSums {
     /// Adds a fill.
-    pub(super) fn add(&mut self, symbol: usize, shares: f64, fill: &DayFill) {
+    pub(super) fn add(&mut self, day: &DayBar<'_>, symbol: usize, shares: f64, fill: &DayFill) {
         let (lane, size) = (symbol % LANES, shares.abs());
         self.flow[lane] += shares * fill.price;
         self.traded[lane] += size * fill.price;
         self.slipped[lane] += size * fill.paid_on * fill.slippage;
         self.pushed[lane] += size * fill.paid_on * fill.impact;
+        if let Some(extra) = day.rules.extra_fee(day.market, day.bar, symbol) {
+            self.extra_fees[lane] += size * fill.price * extra;
+        }
     }
 }
 
@@ -207,7 +216,7 @@ impl DayTrades {
     /// Pays for the fills of a phase.
     pub(super) fn pay(&mut self, day: &DayBar<'_>, sums: &FillSums) {
         let traded = lane_sums::total(&sums.traded);
-        let fee = day.rules.rates.fee * traded;
+        let fee = execution::fee(day.market, day.rules, traded, &sums.extra_fees);
         self.cash -= lane_sums::total(&sums.flow) + fee;
         self.traded += traded;
         self.costs = StepCosts {

@@ -1,0 +1,56 @@
+"""Costs by symbol and bar, and funding: columns of a market in place of numbers of the cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+CHARGES = ("half_spread_bps", "fee_bps", "borrow_bps", "funding")
+"""Names of the columns."""
+
+
+class Charges(TypedDict, total=False):
+    """Costs by symbol in place of those of `CostModel`, and funding.
+
+    Shape `(n_bars, n_symbols)`, or `(n_symbols,)` for all bars; NaN for the cost model, and for no funding.
+
+    Attributes:
+        half_spread_bps: In place of `slippage_bps`.
+        fee_bps: In place of `fee_bps`.
+        borrow_bps: Annual, in place of `borrow_bps`.
+        funding: Rate of the bar that longs pay and shorts receive where it is above 0; the sum of all rates of a bar.
+    """
+
+    half_spread_bps: npt.ArrayLike
+    fee_bps: npt.ArrayLike
+    borrow_bps: npt.ArrayLike
+    funding: npt.ArrayLike
+
+
+def checked_charges(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return keyword arguments that all name charges."""
+    if unknown := [name for name in given if name not in CHARGES]:
+        raise TypeError(f"Dataset.from_arrays() got an unexpected keyword argument '{unknown[0]}'")
+    return given
+
+
+def on_all_bars(values: Any, n_bars: int, n_symbols: int) -> Any:
+    """Return values, with one row of symbols repeated for every bar."""
+    row = np.asarray(values)
+    is_row = row.shape == (n_symbols,) and not hasattr(values, "index")
+    return np.tile(row, (n_bars, 1)) if is_row else values
+
+
+def of_periods(values: Mapping[str, Any], starts: npt.NDArray[np.intp]) -> dict[str, Any]:
+    """Return the charges of longer bars, each of which begins at one of `starts`.
+
+    Costs are those of the first bar, at whose open orders fill. Funding is the sum of all rates.
+    """
+    given = {name: values[name] for name in CHARGES if values.get(name) is not None}
+    return {
+        name: np.add.reduceat(np.nan_to_num(table), starts, axis=0) if name == "funding" else table[starts]
+        for name, table in given.items()
+    }
