@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf, isnan, nan
 from typing import Any
 
@@ -41,7 +42,13 @@ class DayMarket(Market):
 
     def quotes(self, t: int) -> list[Quote]:
         """Return the quotes of bar `t`, one per symbol."""
+        return self.table[t]
 
+    @cached_property
+    def table(self) -> list[list[Quote]]:
+        return [self.read(t) for t in range(len(self.close))]
+
+    def read(self, t: int) -> list[Quote]:
         def row(values: Any, neutral: float = nan) -> list[float]:
             cells = [nan] * len(self.close[t]) if values is None else np.array(values[t], dtype=float).tolist()
             return [neutral if isnan(cell) else cell for cell in cells]

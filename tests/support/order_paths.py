@@ -108,5 +108,3 @@ def value_on(path: list[float], h: float, q: float, order: Order, target: float)
     for x, y in zip(path, path[1:], strict=False):
         walk.move(x, y)
     return walk.finish(path[-1])
-
-
