@@ -156,7 +156,7 @@ def test_the_order_of_the_orders_changes_no_bit(bars: list[Bar]) -> None:
 def permuted(market: DayMarket, order: list[int]) -> DayMarket:
     tables = ("close", "open", "high", "low", "volume", "dividends", "splits", "tradable", "delistings")
     columns = {name: getattr(market, name) for name in tables}
-    moved = {name: None if table is None else np.asarray(table)[:, order] for name, table in columns.items()}
+    moved: dict[str, Any] = {name: None if table is None else np.asarray(table)[:, order] for name, table in columns.items()}
     return replace(market, **moved, symbols=tuple(market.names()[i] for i in order))
 
 
@@ -301,7 +301,7 @@ EVENTS = {
 
 def test_the_random_orders_reach_every_event_and_phase(bars: list[Bar]) -> None:
     found = Counter((event["slug"], event.get("reason")) for bar in bars for event in bar.events)
-    expected = {(slug, reason) for slug, reasons in EVENTS.items() for reason in reasons}
+    expected: set[Any] = {(slug, reason) for slug, reasons in EVENTS.items() for reason in reasons}
     expected |= {(slug, None) for slug in ("stale_price", "delisted", "filled", "liquidated", "ruined")}
     assert set(found) == expected
     phases = Counter(fill.phase for _, fill in fills_of(bars))

@@ -55,7 +55,7 @@ def volatility(close: Array) -> Array:
     """Return the scale of a symbol's moves over a bar, with a floor for symbols that rarely close."""
     moves = np.abs(np.diff(np.log(close), axis=0))
     moves = np.where(np.isfinite(moves), moves, 0.0)
-    return np.maximum(np.median(moves, axis=0), 1e-3)
+    return np.asarray(np.maximum(np.median(moves, axis=0), 1e-3))
 
 
 def marks(market: Market) -> Array:

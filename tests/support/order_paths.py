@@ -6,6 +6,7 @@ A path is a list of turning points; prices are continuous between them. It knows
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isnan
 
 from order_fills import no_worse, reached, through
@@ -105,6 +106,6 @@ def value_on(path: list[float], h: float, q: float, order: Order, target: float)
     """Return cash and shares at the last price of a path, from shares h and an order of q shares."""
     walk = Walk(h, q, order, target)
     walk.start(path[0])
-    for x, y in zip(path, path[1:], strict=False):
+    for x, y in pairwise(path):
         walk.move(x, y)
     return walk.finish(path[-1])
