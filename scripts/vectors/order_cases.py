@@ -82,7 +82,7 @@ class Book:
         elif held * (held + q) <= 0:
             self.average[symbol] = f
 
-    def step(self, entries: Sequence[Entry], marks: dict[str, Fraction], **other: Number) -> Entry:
+    def step(self, entries: Sequence[Entry], marks: dict[str, Fraction], **other: Any) -> Entry:
         """Return the expected result of a step.
 
         Args:
@@ -104,8 +104,13 @@ class Book:
             **{name: amounts.get(name, Fraction(0)) for name in ("financing", "borrow", "liquidation")},
         }
         # A settlement pays the mark with its gain; `released` is that mark.
-        self.cash += sum(gains.values()) - costs["financing"] - costs["borrow"] + amounts.get("released", 0)
-        self.nav = self.cash + sum(h * marks[symbol] for symbol, h in self.h.items() if h)
+        self.cash += (
+            sum(gains.values(), Fraction(0))
+            - costs["financing"]
+            - costs["borrow"]
+            + amounts.get("released", Fraction(0))
+        )
+        self.nav = self.cash + sum((h * marks[symbol] for symbol, h in self.h.items() if h), Fraction(0))
         events = [{name: plain(x) for name, x in entry.items() if name != "fill"} for entry in entries]
         info = {"nav": self.nav, "costs": costs, "turnover": traded / before} | gains
         held = [
@@ -139,11 +144,12 @@ def asks(symbol: str, weight: Number | None, **fields: Number | str) -> Entry:
 
 def table(name: str, bars: Sequence[Sequence[Quotes]]) -> list[list[float | None]]:
     place = ("open", "high", "low", "close").index(name)
-    return [[None if cell[place] is None else float(exact(cell[place])) for cell in bar] for bar in bars]  # type: ignore[arg-type]
+    columns = [[cell[place] for cell in bar] for bar in bars]
+    return [[None if price is None else float(exact(price)) for price in column] for column in columns]
 
 
 def rows_of(texts: Sequence[str], symbols: Sequence[str]) -> dict[str, list[list[Any]]]:
-    """Return decisions as rows: the weights, and every field of day orders that is used; None is a hold, or no price."""
+    """Return decisions as rows: weights, and every field that an order uses; None is a hold, or no price."""
     listed = [{each["symbol"]: each for each in json.loads(text)["orders"]} for text in texts]
     absent: Entry = {"action": "hold"}
 
@@ -180,17 +186,18 @@ class Story:
         self.opens, self.columns = settings.pop("opens", True), settings
         self.bars: list[list[Quotes]] = [[FLAT] * n_symbols]
         self.texts: list[str] = []
-        self.book, self.steps = Book(self.costs), []
+        self.book = Book(self.costs)
+        self.steps: list[Entry] = []
         self.marks = {symbol: Fraction(100) for symbol in SYMBOLS[:n_symbols]}
 
-    def bar(self, orders: Sequence[Entry], bar: Sequence[Quotes], entries: Sequence[Entry], **other: Number) -> Story:
+    def bar(self, orders: Sequence[Entry], bar: Sequence[Quotes], entries: Sequence[Entry], **other: Any) -> Story:
         """Add a decision, the bar after it, and what happens on that bar."""
         self.texts.append(says(*orders))
         self.bars.append(list(bar))
-        for symbol, split in other.pop("splits", {}).items():  # type: ignore[attr-defined]
+        for symbol, split in other.pop("splits", {}).items():
             self.book.split(symbol, exact(split))
             self.marks[symbol] /= exact(split)
-        for symbol in other.pop("settled", ()):  # type: ignore[attr-defined]
+        for symbol in other.pop("settled", ()):
             self.book.h[symbol] = Fraction(0)
         closes = zip(self.marks, (cell[3] for cell in bar), strict=True)
         self.marks |= {symbol: exact(close) for symbol, close in closes if close is not None}

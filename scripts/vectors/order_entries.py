@@ -5,12 +5,15 @@ A weight of 0.5 at NAV 1 and a close of 100 is 0.5 x 1 / 100 = 0.005 shares. `SL
 
 from __future__ import annotations
 
+from typing import Any
+
 from vectors.cases import Case
-from vectors.order_cases import asks, entry, filled, unfilled
+from vectors.order_cases import Entry, Quotes, asks, entry, filled, unfilled
 
 SLIP = {"slippage_bps": 100.0}
 GAP_HALF, GAP_ALL = {"stop_gap": 0.5}, {"stop_gap": 1.0}
 Q = "0.005"
+THROUGH: Quotes = (100, 103, 94, 98)
 
 
 def all_cases() -> list[Case]:
@@ -57,11 +60,11 @@ def closes() -> list[Case]:
 
 
 def limits() -> list[Case]:
-    def buy(name: str, about: str, limit: str, bar: tuple[str, str, str, str], *entries: object, **more: object) -> Case:
-        return entry(name, "limit O1", about, asks("AAA", "0.5", limit_price=limit), bar, *entries, **more)  # type: ignore[arg-type]
+    def buy(name: str, about: str, limit: str, bar: Quotes, *entries: Entry, **more: Any) -> Case:
+        return entry(name, "limit O1", about, asks("AAA", "0.5", limit_price=limit), bar, *entries, **more)
 
-    def sell(name: str, about: str, limit: str, bar: tuple[str, str, str, str], *entries: object, **more: object) -> Case:
-        return entry(name, "limit O1", about, asks("AAA", "-0.5", limit_price=limit), bar, *entries, **more)  # type: ignore[arg-type]
+    def sell(name: str, about: str, limit: str, bar: Quotes, *entries: Entry, **more: Any) -> Case:
+        return entry(name, "limit O1", about, asks("AAA", "-0.5", limit_price=limit), bar, *entries, **more)
 
     missed = unfilled("AAA", Q, "limit_not_reached")
     short_missed = unfilled("AAA", "-0.005", "limit_not_reached")
@@ -101,7 +104,8 @@ def limits() -> list[Case]:
 
 def stops() -> list[Case]:
     buy, sell = asks("AAA", "0.5", stop_price=105), asks("AAA", "-0.5", stop_price=95)
-    up, down = (100, 109, 97, 104), (100, 103, 91, 96)
+    up: Quotes = (100, 109, 97, 104)
+    down: Quotes = (100, 103, 91, 96)
     return [
         entry("stop_buy_at_the_open", "stop", "The open 106 is past 105: b = 106.", buy, (106, 109, 97, 104),
               filled("AAA", Q, 106)),
@@ -132,12 +136,12 @@ def stops() -> list[Case]:
 
 
 def stop_limits() -> list[Case]:
-    def buy(limit: str) -> dict[str, object]:
+    def buy(limit: str) -> Entry:
         return asks("AAA", "0.5", stop_price=105, limit_price=limit)
 
     sell = asks("AAA", "-0.5", stop_price=95, limit_price=94)
     missed = unfilled("AAA", Q, "limit_not_reached")
-    up = (100, 109, 97, 104)
+    up: Quotes = (100, 109, 97, 104)
     return [
         entry("stop_limit_buy_inside", "stop-limit", "105 x 1.01 = 106.05 <= 107: at 106.05.", buy("107"), up,
               filled("AAA", Q, "106.05", 105), costs=SLIP),
@@ -194,7 +198,7 @@ def ranges() -> list[Case]:
 
 
 def untradable() -> list[Case]:
-    limit, bar = asks("AAA", "0.5", limit_price=95), (100, 103, 94, 98)
+    limit, bar = asks("AAA", "0.5", limit_price=95), THROUGH
     return [
         entry("limit_not_tradable", "limit", "The mask comes before the limit, which 94 would meet.", limit, bar,
               unfilled("AAA", Q, "not_tradable"), tradable=[[True], [False]]),

@@ -156,7 +156,8 @@ def test_the_order_of_the_orders_changes_no_bit(bars: list[Bar]) -> None:
 def permuted(market: DayMarket, order: list[int]) -> DayMarket:
     tables = ("close", "open", "high", "low", "volume", "dividends", "splits", "tradable", "delistings")
     columns = {name: getattr(market, name) for name in tables}
-    moved: dict[str, Any] = {name: None if table is None else np.asarray(table)[:, order] for name, table in columns.items()}
+    given = {name: np.asarray(cells) for name, cells in columns.items() if cells is not None}
+    moved: dict[str, Any] = {name: cells[:, order] for name, cells in given.items()}
     return replace(market, **moved, symbols=tuple(market.names()[i] for i in order))
 
 

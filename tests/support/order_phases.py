@@ -79,7 +79,7 @@ def trade(desk: Desk, phase: str) -> None:
     """Execute the orders of a phase."""
     mine = {i: ticket for i, ticket in desk.tickets.items() if ticket.plan.phase == phase}
     live = {i: cut(desk, i, ticket) for i, ticket in mine.items() if not fails(desk, i, ticket)}
-    live = rebalance(desk, {i: q for i, q in live.items() if q != 0.0})
+    live = rebalance(desk, phase, {i: q for i, q in live.items() if q != 0.0})
     live = fund(desk, phase, live)
     fills = [fill_of(i, q, mine[i].plan, desk.terms[i], phase) for i, q in live.items() if q != 0.0]
     for fill in fills:
@@ -123,12 +123,14 @@ def toward_zero(q: float, h: float) -> float:
     return min(abs(q), abs(h)) if sign(q) == -sign(h) else 0.0
 
 
-def rebalance(desk: Desk, live: dict[int, float]) -> dict[int, float]:
+def rebalance(desk: Desk, phase: str, live: dict[int, float]) -> dict[int, float]:
     """Scale what is new in a phase if a sale of the bar failed, was cut, or waits for a later phase."""
     h, m = desk.h, desk.m
     z = {i: toward_zero(q, h[i]) for i, q in live.items()}
-    short_of = any(ticket.done + z.get(i, 0.0) < ticket.wanted for i, ticket in desk.tickets.items())
-    keep = lane_sum({i: (abs(x) - z.get(i, 0.0)) * m[i] for i, x in enumerate(h) if x != 0.0})
+    # The order of inside fills is unknown: an order that only reduces makes no room for another.
+    freed = {i: x for i, x in z.items() if phase != "inside" or abs(live[i]) > x}
+    short_of = any(ticket.done + freed.get(i, 0.0) < ticket.wanted for i, ticket in desk.tickets.items())
+    keep = lane_sum({i: (abs(x) - freed.get(i, 0.0)) * m[i] for i, x in enumerate(h) if x != 0.0})
     add = lane_sum({i: (abs(q) - z[i]) * m[i] for i, q in live.items()})
     held = lane_sum({i: abs(x) * m[i] for i, x in enumerate(h) if x != 0.0})
     room = max(desk.rules.limits.max_gross * desk.nav, held)

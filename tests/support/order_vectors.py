@@ -12,6 +12,7 @@ from order_reference import step
 
 Json = dict[str, Any]
 TABLES = ("close", "open", "high", "low", "volume", "dividends", "splits", "tradable", "delistings")
+PRICES = ("limit_price", "stop_price", "stop_loss", "take_profit")
 GAINS = ("interest", "dividends", "settlement")
 
 
@@ -21,14 +22,14 @@ def read(text: str) -> dict[str, Order]:
 
 
 def order_of(each: Json) -> Order:
-    prices = (each.get(name, nan) for name in ("limit_price", "stop_price", "stop_loss", "take_profit"))
-    weight = {"hold": nan, "close": 0.0}.get(each["action"], each["target_weight"])
-    return Order(weight, *prices, at_close=each.get("at", "open") == "close")
+    limit, stop, loss, profit = (each.get(name, nan) for name in PRICES)
+    weight = {"hold": nan, "close": 0.0}.get(each["action"], float(each["target_weight"]))
+    return Order(weight, limit, stop, loss, profit, each.get("at", "open") == "close")
 
 
 def rules_of(given: Json) -> Rules:
     """Convert the costs and limits of a vector; `null` is no limit."""
-    limits = {name: inf if limit is None else limit for name, limit in given["limits"].items()}
+    limits: Json = {name: inf if limit is None else limit for name, limit in given["limits"].items()}
     return Rules(DayCosts(**given["costs"]), DayLimits(**limits), given["seed"])
 
 
