@@ -3,8 +3,9 @@
 
 Every number, event and field of the engine is first compared with `vectors/witness.py`, an independent implementation
 of `contract/README.md` on `tests/support/reference_engine.py`. If they differ by more than 1e-12, the script prints the
-differences, writes nothing and exits with 1. The files record the bits of the engine. `commitments.json` does not use
-the package: `vectors/commitments.py` writes it, and tests compare the package with it.
+differences, writes nothing and exits with 1. The files record the bits of the engine. `commitments.json` and
+`orders.json` do not use the package: `vectors/commitments.py` and `vectors/orders.py` write them, and tests compare the
+package with them.
 
 Run it in an environment with the built package: `python scripts/make_vectors.py [--check]`. `--check` writes nothing
 and fails if a file differs from what would be written.
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 import numpy as np  # noqa: E402
-from vectors import commitments, decisions, episodes, fills, refusals  # noqa: E402
+from vectors import commitments, decisions, episodes, fills, orders, refusals  # noqa: E402
 from vectors.witness import TABLES, expect  # noqa: E402
 
 import openoutcry as oo  # noqa: E402
@@ -45,6 +46,8 @@ def main() -> int:
     texts["reject"] = printed({"environments": refusals.environments(), "cases": cases["reject"]})
     cases["commitments"] = commitments.all_cases()
     texts["commitments"] = printed({"cases": cases["commitments"]})
+    cases["orders"] = orders.all_cases()
+    texts["orders"] = printed({"cases": cases["orders"]})
     stale = [name for name, text in texts.items() if not is_current(name, text)]
     if "--check" in sys.argv[1:]:
         print(*(f"{name}.json differs from the output of the engine" for name in stale), sep="\n")
