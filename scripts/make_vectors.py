@@ -124,7 +124,7 @@ def limits_of(limits: JsonObject) -> oo.Limits:
 
 def dataset_of(data: JsonObject) -> oo.Dataset:
     """Convert the dataset of a vector."""
-    tables = {name: np.array(data[name], dtype=float) for name in TABLES if name in data}
+    tables = {name: np.array(data[name], dtype=float) for name in (*TABLES, "high", "low") if name in data}
     if "tradable" in tables:
         tables["tradable"] = tables["tradable"] != 0.0
     return oo.Dataset.from_arrays(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from order_engine import run_engine
 from order_vectors import Json, run_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +22,7 @@ CASES = json.loads((ROOT / "contract/vectors/orders.json").read_text(encoding="u
 TOLERANCE = 1e-12
 
 # A runner executes the decisions of a case and returns its steps in the form of `expected.steps`.
-RUNNERS: dict[str, Callable[[Json], list[Json]]] = {"reference": run_reference}
+RUNNERS: dict[str, Callable[[Json], list[Json]]] = {"engine": run_engine, "reference": run_reference}
 
 
 def differences(received: Any, expected: Any, place: str = "") -> Iterator[str]:

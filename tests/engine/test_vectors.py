@@ -43,7 +43,14 @@ REJECT = load("vectors/reject.json")
 ERRORS = load("errors.json")
 # Kinds of errors that the tests of records, harness and sessions cover.
 BESIDE_THE_ENGINE = {"record", "agent", "infrastructure", "session"}
-NEGATIVE, POSITIVE = load("conformance/negative.json"), load("conformance/positive.json")
+NEGATIVE = [*load("conformance/negative.json"), *load("conformance/v1.1/negative.json")]
+POSITIVE = [*load("conformance/positive.json"), *load("conformance/v1.1/positive.json")]
+ORDER_EVENTS = [
+    event
+    for case in load("vectors/orders.json")["cases"]
+    for step in case["expected"]["steps"]
+    for event in step["info"]["events"]
+]
 
 
 def infos(case: Json) -> list[Json]:
@@ -117,7 +124,7 @@ def test_the_vectors_cover_every_step_of_the_timeline() -> None:
 def test_the_vectors_cover_every_event_and_reason_with_its_fields() -> None:
     found = set()
     documented = {event["slug"]: event for event in ERRORS["events"]}
-    for event in (event for case in CASES for info in infos(case) for event in info["events"]):
+    for event in [*(event for case in CASES for info in infos(case) for event in info["events"]), *ORDER_EVENTS]:
         known = documented[event["slug"]]
         required = {name for name, field in known["fields"].items() if field["required"]}
         assert required <= event.keys() - {"slug"} <= known["fields"].keys()
@@ -197,7 +204,9 @@ def test_every_slug_of_the_engine_is_covered_by_a_vector() -> None:
     documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] not in BESIDE_THE_ENGINE}
     # One is too large for a file, one is not text; the others exist only in Python.
     elsewhere = {"argument_invalid", "bytes_invalid", "dataset_too_large", "unknown_agent", "unknown_dataset"}
-    assert documented - {case["expected"]["slug"] for case in REJECT["cases"]} == elsewhere
+    elsewhere |= {"funding_invalid"}
+    covered = {case["expected"]["slug"] for case in REJECT["cases"]} | {case["slug"] for case in NEGATIVE}
+    assert documented - covered == elsewhere
 
 
 # Refusals
@@ -291,11 +300,16 @@ def raised(error: Json) -> oo.OpenOutcryError:
             with pytest.raises(oo.OpenOutcryError) as refusal:
                 refuse(stepped(given), given, case)
             return refusal.value
+    if error["kind"] == "decision":
+        with pytest.raises(oo.OpenOutcryError) as refusal:
+            oo.TradingEnv().step(error["example"]["given"])
+        return refusal.value
     calls = {
         "dataset_too_large": lambda: oo.Dataset.synthetic(10**6, 10**6),
         "argument_invalid": lambda: oo.run_backtest(dataset, "momentum", seed=-1),
         "unknown_agent": lambda: oo.run_backtest(dataset, "oracle"),
         "unknown_dataset": lambda: oo.data.load("crypto"),
+        "funding_invalid": lambda: oo.Dataset.from_arrays(dataset.dates, ["A"], dataset.close, funding=[2.0]),
         "bytes_invalid": lambda: oo.Dataset.from_bytes(b"date,AA"),
     }
     with pytest.raises(oo.OpenOutcryError) as refusal:

@@ -96,6 +96,7 @@ class Plan:
     reason: str = ""
     b: float = nan
     f: float = nan  # given: a limit inside the bar
+    o: float = nan  # the best b of a limit
 
 
 def plan_of(order: Order, q: float, view: View, c: float) -> Plan:
@@ -114,7 +115,7 @@ def plan_of(order: Order, q: float, view: View, c: float) -> Plan:
     if no_worse(d, view.o * worst, order.limit_price):
         return Plan("opens", b=view.o)
     if through(d, view.best(d) * worst, order.limit_price):
-        return Plan("inside", f=order.limit_price)
+        return Plan("inside", f=order.limit_price, o=view.o)
     return Plan("inside", "limit_not_reached" if view.has_range else "no_range")
 
 
@@ -216,6 +217,9 @@ def fill_of(i: int, q: float, plan: Plan | Exit, terms: Terms, phase: str) -> Fi
         parts = abs(q) * plan.b * slippage, abs(q) * plan.b * impact
         return Fill(i, q, plan.b * worst, plan.b, *parts, phase, reason)
     b = plan.f / worst
+    if isinstance(plan, Plan) and b * sign(q) > plan.o * sign(q):
+        # A cut made the cost so small that the order fills at the open at its cost, below the limit.
+        return Fill(i, q, plan.o * worst, plan.o, abs(q) * plan.o * slippage, abs(q) * plan.o * impact, phase, reason)
     total = abs(q) * abs(plan.f - b)
     parts = (total * (slippage / c), total * (impact / c)) if c != 0.0 else (0.0, 0.0)
     return Fill(i, q, plan.f, b, *parts, phase, reason)

@@ -177,7 +177,10 @@ def exit_all(desk: Desk) -> None:
 def exit_fill(desk: Desk, i: int) -> Fill | None:
     """Return the fill of the exit of a position, and report what hinders it."""
     (target, order), view, h = desk.exits[i], desk.views[i], desk.h[i]
-    if h == 0.0 or sign(h) != target or desk.barred[i]:
+    if h == 0.0 or sign(h) != target:
+        return None
+    if desk.barred[i]:
+        desk.emit("unfilled", i, "unfilled", shares=h, reason=desk.barred[i])
         return None
     inside = [fill for fill in desk.fills if fill.i == i and fill.phase == "inside"]
     entry = next((fill.b for fill in inside if sign(fill.q) == sign(h)), nan)

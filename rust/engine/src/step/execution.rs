@@ -108,13 +108,13 @@ fn rebalance(rules: &Rules, book: &Book, workspace: &mut Workspace) {
 
 /// Step 10, where a reduction was cut: scales the new exposure of all orders to the room that is left.
 ///
-/// `funds` states whether the reductions among the orders make room.
+/// `funds` states whether an order that only reduces makes room for another.
 pub(crate) fn scale_new_exposure(rules: &Rules, nav: f64, funds: bool, workspace: &mut Workspace) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for symbol in 0..workspace.shares.len() * LANES {
         let (shares, mark) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.marks, symbol));
         let (toward, away) = parts(lane_sums::get(&workspace.filled, symbol), shares);
-        let toward = if funds { toward } else { 0.0 };
+        let toward = if funds || away > 0.0 { toward } else { 0.0 };
         held[symbol % LANES] += shares.abs() * mark;
         kept[symbol % LANES] += (shares.abs() - toward) * mark;
         added[symbol % LANES] += away * mark;

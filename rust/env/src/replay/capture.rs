@@ -5,7 +5,7 @@ use openoutcry_contract::{
     CONTRACT_VERSION, DAY_ORDERS_VERSION, Decision, DecisionError, MarketObservation, PrintedCloses, write_observation,
     write_orders,
 };
-use openoutcry_engine::{CostModel, Dataset, Detail, Limits, StepError, Window};
+use openoutcry_engine::{Charge, CostModel, Dataset, Detail, Limits, StepError, Window};
 
 use crate::agents::Agent;
 use crate::agents::agent_answer::AgentAnswer;
@@ -102,7 +102,7 @@ impl Backtest<'_> {
     #[must_use]
     pub fn header(&self) -> Header {
         Header {
-            contract_version: version_of(self.rules.costs(), self.rules.limits()).to_owned(),
+            contract_version: version_of(self.data, self.rules.costs(), self.rules.limits()).to_owned(),
             costs: *self.rules.costs(),
             dataset: DatasetName {
                 commitment: self.commitment,
@@ -199,9 +199,10 @@ impl Backtest<'_> {
     }
 }
 
-/// Returns the first version of the contract that has all settings of a run.
-pub(crate) fn version_of(costs: &CostModel, limits: &Limits) -> &'static str {
-    if costs.stop_gap == 0.0 && !limits.cash_account { CONTRACT_VERSION } else { DAY_ORDERS_VERSION }
+/// Returns the first version of the contract that has the columns and all settings of a run.
+pub(crate) fn version_of(data: &Dataset, costs: &CostModel, limits: &Limits) -> &'static str {
+    let has_charge = Charge::ALL.into_iter().any(|charge| data.has_charge(charge));
+    if has_charge || costs.stop_gap != 0.0 || limits.cash_account { DAY_ORDERS_VERSION } else { CONTRACT_VERSION }
 }
 
 /// Refuses a decision with numbers that have no JSON form.

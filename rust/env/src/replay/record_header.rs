@@ -28,7 +28,7 @@ pub(crate) fn header_differences(data: &Dataset, header: &Header, terms: &Terms<
         version_differences(header)
             .map(|(field, recorded, replayed)| differs(field, recorded.to_owned(), replayed, Cause::VersionUnknown)),
     );
-    let (stated, needed) = (header.contract_version.as_str(), version_of(&header.costs, &header.limits));
+    let (stated, needed) = (header.contract_version.as_str(), version_of(data, &header.costs, &header.limits));
     if CONTRACT_VERSIONS.contains(&stated) && stated != needed {
         found.push(differs("contract_version", stated.to_owned(), needed.to_owned(), Cause::HeaderEdited));
     }

@@ -178,11 +178,12 @@ proptest! {
         };
         let (by_text, from_text) = of.try_capture::<BacktestError>(decide, |_| Ok(())).unwrap();
         prop_assert_eq!(bits(&by_table.nav), bits(&by_text.nav));
+        let has_charge = openoutcry::Charge::ALL.into_iter().any(|charge| data.has_charge(charge));
         for record in [from_table, from_text] {
             let replay = replay_run(&data, &record, &Terms::default()).unwrap();
             prop_assert_eq!(replay.differences, Vec::new());
             let has_conditions = record.steps.iter().any(|step| Decision::from_json(&step.decision).unwrap().has_day_orders());
-            let needs = has_conditions || case.costs.stop_gap != 0.0 || case.limits.cash_account;
+            let needs = has_conditions || has_charge || case.costs.stop_gap != 0.0 || case.limits.cash_account;
             prop_assert_eq!(record.contract_version(), if needs { "1.1" } else { "1.0" });
             let agent = AgentTrajectory::new("agent", vec![record], 0);
             prop_assert_eq!(&AgentTrajectory::from_bytes(agent.to_json().as_bytes()).unwrap(), &agent);

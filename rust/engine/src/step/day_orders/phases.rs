@@ -22,13 +22,13 @@ pub(super) fn run(day: &DayBar<'_>, phase: Phase, trades: &mut DayTrades, worksp
         return;
     }
     cut_to_volume(day, trades, workspace);
-    // The order of two fills inside a bar is unknown, so a sale there funds no purchase.
+    // The order of two fills inside a bar is unknown, so a reduction there makes no room for another order.
     let funds = phase != Phase::Inside;
     let waits = (0..n_symbols).any(|symbol| {
         let shares = lane_sums::get(&workspace.shares, symbol);
-        let toward = |order: f64| parts(order, shares).0;
-        let filled = if funds { toward(lane_sums::get(&workspace.filled, symbol)) } else { 0.0 };
-        filled < toward(lane_sums::get(&workspace.sized, symbol))
+        let (toward, away) = parts(lane_sums::get(&workspace.filled, symbol), shares);
+        let filled = if funds || away > 0.0 { toward } else { 0.0 };
+        filled < parts(lane_sums::get(&workspace.sized, symbol), shares).0
     });
     if waits || trades.reduction_cut {
         execution::scale_new_exposure(day.rules, day.nav, funds, workspace);
