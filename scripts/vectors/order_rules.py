@@ -1,4 +1,4 @@
-"""Cases of `orders.json` for rules between orders: phases, the cash account, accrual, corporate actions.
+"""Cases of `orders.json` for phases, cash accounts, accrual and actions.
 
 Every symbol is at 100 before; 0.5 is 0.005 shares at NAV 1.
 """
@@ -40,7 +40,7 @@ def all_cases() -> list[Case]:
 def pair(
     name: str, rules: str, about: str, weight: Number, asked: Sequence[Entry], entries: Sequence[Entry], **more: Any
 ) -> Case:
-    """Return a case of two symbols; the account bought `weight` of AAA at 100 on the bar before."""
+    """Return a case of two symbols and an account that holds `weight` of AAA."""
     bars = more.pop("bars", (WIDE, WIDE))
     story = Story(name, rules, about, 2, **more)
     story.bar([asks("AAA", weight)], [FLAT, FLAT], [first(story, weight)])
@@ -169,7 +169,10 @@ def accrual(
     name: str, about: str, asked: Sequence[Entry], bars: Sequence[Quotes], entries: Sequence[Sequence[Entry]],
     amounts: Sequence[dict[str, Number]],
 ) -> Case:  # fmt: skip
-    """Return a case of one symbol with rates; one order, bar, list of events and set of amounts a step."""
+    """Return a case of one symbol with rates.
+
+    Each step has an order, a bar, events and amounts.
+    """
     story = Story(name, "O5", about, costs=RATES)
     for order, bar, events, money in zip(asked, bars, entries, amounts, strict=True):
         story.bar([order], [bar], events, **money)

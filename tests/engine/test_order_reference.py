@@ -1,4 +1,4 @@
-"""Test properties of the reference of day orders on random markets, and its bits on plain orders."""
+"""Test properties of the reference of day orders on random markets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Bar:
 
     @property
     def scale(self) -> float:
-        """The amount of money to which rounding is relative: NAV, or gross where it is larger."""
+        """The amount of money to which rounding is relative."""
         gross = [abs(x * y) for a in (self.before, self.after) for x, y in zip(a.h, a.m, strict=True) if x != 0.0]
         traded = [abs(fill.q) * fill.f for fill in self.outcome.fills]
         return max(self.before.nav, sum(gross), sum(traded))
@@ -85,7 +85,7 @@ def was_scaled(bar: Bar) -> bool:
 
 
 def leaves_below_its_entry(bar: Bar, fill: Fill) -> bool:
-    """Whether a profit is taken at a price that an inside entry was already better than."""
+    """Whether a profit is taken at a price worse than its inside entry."""
     entry = next((x.b for x in bar.outcome.fills if x.i == fill.i and x.phase == "inside"), None)
     return fill.reason == "take_profit" and entry is not None and (fill.b - entry) * sign(fill.q) > 0.0
 

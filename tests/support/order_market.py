@@ -1,4 +1,4 @@
-"""Markets, rules, orders and accounts of the reference of day orders (contract 1.1)."""
+"""Markets, rules, orders and accounts of the reference of day orders."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class DayMarket(Market):
 
 @dataclass(frozen=True)
 class DayCosts(Costs):
-    """`stop_gap` is the part of the way to the end of the range that an inside stop loses."""
+    """`stop_gap` is the part of the overshoot that an inside stop loses."""
 
     stop_gap: float = 0.0
 
