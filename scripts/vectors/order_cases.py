@@ -233,17 +233,17 @@ class Story:
         }
 
 
-def entry(name: str, rules: str, about: str, asked: Entry, bar: Quotes, *entries: Entry, **settings: Any) -> Case:
+def entry(name: str, rules: str, about: str, placed: Entry, bar: Quotes, *entries: Entry, **settings: Any) -> Case:
     """Return a case of one order of a flat account over one bar."""
-    return Story(name, rules, about, **settings).bar([asked], [bar], entries).case()
+    return Story(name, rules, about, **settings).bar([placed], [bar], entries).case()
 
 
 def held(
-    name: str, rules: str, about: str, weight: Number, asked: Entry, bar: Quotes, *entries: Entry, **settings: Any
+    name: str, rules: str, about: str, weight: Number, placed: Entry, bar: Quotes, *entries: Entry, **settings: Any
 ) -> Case:
     """Return a case of one order of an account that holds `weight`."""
     story = Story(name, rules, about, **settings)
-    return story.bar([asks("AAA", weight)], [FLAT], [first(story, weight)]).bar([asked], [bar], entries).case()
+    return story.bar([asks("AAA", weight)], [FLAT], [first(story, weight)]).bar([placed], [bar], entries).case()
 
 
 def first(story: Story, weight: Number, symbol: str = "AAA") -> Entry:

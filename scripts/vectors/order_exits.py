@@ -184,7 +184,7 @@ def inside_entries() -> list[Case]:
         held("inside_addition_to_a_long", "O4", "All 0.0075 count as entered inside: the high 107 takes no profit.",
              "0.5", bracket("0.75", limit_price=95, take_profit=105), (100, 107, 94, 103),
              filled("AAA", "0.0025", 95)),
-        held("inside_addition_after_a_profit_at_the_open", "O3 O4", "106 >= 105, but all is entered inside; 104 <= 105.",
+        held("inside_addition_after_a_profit_at_the_open", "O3 O4", "106 >= 105, but all is entered inside.",
              "0.5", bracket("0.75", limit_price=104, take_profit=105), (106, 107, 103, 104),
              filled("AAA", "0.0025", 104)),
         held("inside_addition_stopped", "O4 O3", "x = min(92, 95); all 0.0075 are sold at 92.", "0.5",
