@@ -15,7 +15,7 @@ from builders import costs_of, count, dataset_of, limits_of
 from markets import random_market
 from order_fills import Fill
 from order_inputs import DayDraw, day_market, day_rules, random_day
-from order_market import Account, DayMarket, Order, OrderError, Orders, Rules, check, opened, sign
+from order_market import Account, DayCosts, DayLimits, DayMarket, Order, OrderError, Orders, Rules, check, opened, sign
 from order_phases import Event
 from order_reference import Outcome, step
 
@@ -283,6 +283,14 @@ def test_orders_that_cannot_be_a_decision_are_refused_as_a_whole(name: str) -> N
     order, slug = CONFLICTS[name]
     with pytest.raises(OrderError, match=slug):
         check({"A": Order(0.5), "B": order})
+
+
+def test_a_gap_is_a_part_and_a_cash_account_has_no_shorts() -> None:
+    for gap in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="cost_invalid"):
+            Rules(DayCosts(stop_gap=gap))
+    with pytest.raises(ValueError, match="limit_invalid"):
+        Rules(limits=DayLimits(cash_account=True))
 
 
 def test_a_close_takes_a_limit_a_stop_and_a_time() -> None:

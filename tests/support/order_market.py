@@ -85,6 +85,12 @@ class Rules:
     limits: DayLimits = field(default_factory=lambda: DayLimits(max_weight=inf, max_gross=inf))
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.costs.stop_gap <= 1.0:
+            raise ValueError("cost_invalid")
+        if self.limits.cash_account and self.limits.allow_short:
+            raise ValueError("limit_invalid")
+
 
 @dataclass(frozen=True)
 class Order:
