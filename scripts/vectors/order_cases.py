@@ -37,7 +37,10 @@ def exact(value: Number) -> Fraction:
 
 
 def filled(symbol: str, q: Number, f: Number, b: Number | None = None, slippage: Number = 1) -> Entry:
-    """Return a fill of q shares at f, with the price b before cost and the part of its cost that is slippage."""
+    """Return a fill of q shares at f.
+
+    `b` is the price before cost, `slippage` the part of the cost that is slippage.
+    """
     parts = {"q": exact(q), "f": exact(f), "b": exact(f if b is None else b), "part": exact(slippage)}
     return {"slug": "filled", "symbol": symbol, "shares": exact(q), "price": exact(f), "fill": parts}
 
@@ -133,7 +136,7 @@ def plain(value: Any) -> Any:
 
 
 def asks(symbol: str, weight: Number | None, **fields: Number | str) -> Entry:
-    """Return an order with the fields of contract 1.1; a weight of None holds, one of 0 closes."""
+    """Return an order; a weight of None holds, one of 0 closes."""
     prices = {name: value if name == "at" else float(exact(value)) for name, value in fields.items()}
     if weight is None:
         return order(symbol, "hold", 0.0) | prices
@@ -149,7 +152,10 @@ def table(name: str, bars: Sequence[Sequence[Quotes]]) -> list[list[float | None
 
 
 def rows_of(texts: Sequence[str], symbols: Sequence[str]) -> dict[str, list[list[Any]]]:
-    """Return decisions as rows: weights, and every field that an order uses; None is a hold, or no price."""
+    """Return decisions as rows of weights and of every field that is used.
+
+    None is a hold, or no price.
+    """
     listed = [{each["symbol"]: each for each in json.loads(text)["orders"]} for text in texts]
     absent: Entry = {"action": "hold"}
 
@@ -227,17 +233,17 @@ class Story:
         }
 
 
-def entry(name: str, rules: str, about: str, asked: Entry, bar: Quotes, *entries: Entry, **settings: Any) -> Case:
+def entry(name: str, rules: str, about: str, placed: Entry, bar: Quotes, *entries: Entry, **settings: Any) -> Case:
     """Return a case of one order of a flat account over one bar."""
-    return Story(name, rules, about, **settings).bar([asked], [bar], entries).case()
+    return Story(name, rules, about, **settings).bar([placed], [bar], entries).case()
 
 
 def held(
-    name: str, rules: str, about: str, weight: Number, asked: Entry, bar: Quotes, *entries: Entry, **settings: Any
+    name: str, rules: str, about: str, weight: Number, placed: Entry, bar: Quotes, *entries: Entry, **settings: Any
 ) -> Case:
-    """Return a case of one order of an account that bought `weight` at 100 on the bar before."""
+    """Return a case of one order of an account that holds `weight`."""
     story = Story(name, rules, about, **settings)
-    return story.bar([asks("AAA", weight)], [FLAT], [first(story, weight)]).bar([asked], [bar], entries).case()
+    return story.bar([asks("AAA", weight)], [FLAT], [first(story, weight)]).bar([placed], [bar], entries).case()
 
 
 def first(story: Story, weight: Number, symbol: str = "AAA") -> Entry:

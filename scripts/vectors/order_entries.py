@@ -1,4 +1,4 @@
-"""Cases of `orders.json` for the fill table: orders of a flat account, buys and sells of each row.
+"""Cases of `orders.json` for the fill table: orders of a flat account.
 
 A weight of 0.5 at NAV 1 and a close of 100 is 0.5 x 1 / 100 = 0.005 shares. `SLIP` is c = 0.01.
 """

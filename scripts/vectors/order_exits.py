@@ -1,4 +1,4 @@
-"""Cases of `orders.json` for exits: held positions, inside entries, reducing orders, voided exits.
+"""Cases of `orders.json` for exits.
 
 The account buys or sells 0.5 at 100 on the bar before: 0.005 shares. `SLIP` is c = 0.01.
 """
@@ -184,6 +184,9 @@ def inside_entries() -> list[Case]:
         held("inside_addition_to_a_long", "O4", "All 0.0075 count as entered inside: the high 107 takes no profit.",
              "0.5", bracket("0.75", limit_price=95, take_profit=105), (100, 107, 94, 103),
              filled("AAA", "0.0025", 95)),
+        held("inside_addition_after_a_profit_at_the_open", "O3 O4", "106 >= 105, but all is entered inside.",
+             "0.5", bracket("0.75", limit_price=104, take_profit=105), (106, 107, 103, 104),
+             filled("AAA", "0.0025", 104)),
         held("inside_addition_stopped", "O4 O3", "x = min(92, 95); all 0.0075 are sold at 92.", "0.5",
              bracket("0.75", limit_price=95, stop_loss=92), (100, 104, 91, 103), filled("AAA", "0.0025", 95),
              exited("AAA", "stop_loss", "-0.0075", 92)),
@@ -261,7 +264,10 @@ def exit_without_room() -> Case:
 
 
 def impact(name: str, about: str, bps: float, bought: str, volume: float, *entries: Entry) -> Case:
-    """Return a case of a stop whose cost is impact; on the bar before, sqrt(1e6 / 2e8) sqrt(0.005) = 0.005."""
+    """Return a case of a stop that pays impact.
+
+    On the bar before, sqrt(1e6 / 2e8) sqrt(0.005) = 0.005.
+    """
     story = Story(name, "O13", about, costs={"impact_bps": bps}, volume=[[2e8], [2e8], [volume]])
     story.bar([asks("AAA", "0.5")], [FLAT], [filled("AAA", "0.005", bought, 100, 0)])
     return story.bar([asks("AAA", None, stop_loss=95)], [(100, 104, 91, 102)], entries).case()

@@ -1,4 +1,4 @@
-"""Cases of `orders.json` for rules between orders: phases, the cash account, accrual, corporate actions.
+"""Cases of `orders.json` for phases, cash accounts, accrual and actions.
 
 Every symbol is at 100 before; 0.5 is 0.005 shares at NAV 1.
 """
@@ -38,17 +38,17 @@ def all_cases() -> list[Case]:
 
 
 def pair(
-    name: str, rules: str, about: str, weight: Number, asked: Sequence[Entry], entries: Sequence[Entry], **more: Any
+    name: str, rules: str, about: str, weight: Number, placed: Sequence[Entry], entries: Sequence[Entry], **more: Any
 ) -> Case:
-    """Return a case of two symbols; the account bought `weight` of AAA at 100 on the bar before."""
+    """Return a case of two symbols and an account that holds `weight` of AAA."""
     bars = more.pop("bars", (WIDE, WIDE))
     story = Story(name, rules, about, 2, **more)
     story.bar([asks("AAA", weight)], [FLAT, FLAT], [first(story, weight)])
-    return story.bar(asked, bars, entries).case()
+    return story.bar(placed, bars, entries).case()
 
 
 def phases() -> list[Case]:
-    asked = [
+    placed = [
         asks("AAA", "0.2", at="close"),
         asks("BBB", "0.2", limit_price=95),
         asks("CCC", "0.2", stop_loss=92),
@@ -62,7 +62,7 @@ def phases() -> list[Case]:
         filled("AAA", "0.002", 102),
     ]
     all_four = Story("four_phases", "O8 O18", "Opens, inside, exits, closes; 0.001 of 0.968 traded is the fee.", 4,
-                     costs={"fee_bps": 10.0}).bar(asked, [WIDE] * 4, fills)  # fmt: skip
+                     costs={"fee_bps": 10.0}).bar(placed, [WIDE] * 4, fills)  # fmt: skip
     missed = [
         asks("AAA", "0.2", at="close", limit_price=101),
         asks("BBB", "0.2", limit_price=90),
@@ -166,12 +166,15 @@ def cash_accounts() -> list[Case]:
 
 
 def accrual(
-    name: str, about: str, asked: Sequence[Entry], bars: Sequence[Quotes], entries: Sequence[Sequence[Entry]],
+    name: str, about: str, placed: Sequence[Entry], bars: Sequence[Quotes], entries: Sequence[Sequence[Entry]],
     amounts: Sequence[dict[str, Number]],
 ) -> Case:  # fmt: skip
-    """Return a case of one symbol with rates; one order, bar, list of events and set of amounts a step."""
+    """Return a case of one symbol with rates.
+
+    Each step has an order, a bar, events and amounts.
+    """
     story = Story(name, "O5", about, costs=RATES)
-    for order, bar, events, money in zip(asked, bars, entries, amounts, strict=True):
+    for order, bar, events, money in zip(placed, bars, entries, amounts, strict=True):
         story.bar([order], [bar], events, **money)
     return story.case()
 

@@ -1,4 +1,4 @@
-"""The cases of `orders.json`: the fill table, then exits, then rules between orders."""
+"""The cases of `orders.json`: the fill table, exits, rules between orders."""
 
 from __future__ import annotations
 

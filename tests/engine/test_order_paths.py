@@ -1,4 +1,4 @@
-"""Compare the reference of day orders with the two extreme paths of a bar, without costs."""
+"""Compare the reference of day orders with the extreme paths of a bar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIMITS = DayLimits(max_weight=inf, max_gross=inf)
 
 @dataclass(frozen=True)
 class Case:
-    """One bar of one symbol: an order of an account that holds `h`, and its value by rule and by path."""
+    """One order on one bar of one symbol: its value by rule and by path."""
 
     order: Order
     h: float
@@ -35,7 +35,7 @@ class Case:
 
     @property
     def adds_behind_its_stop(self) -> bool:
-        """Whether an inside fill added to a position that the open had stopped: it leaves later, not at the open."""
+        """Whether an inside fill added to a position that the open had stopped."""
         d = -sign(self.h)
         adds = any(fill.phase == "inside" and sign(fill.q) == -d for fill in self.outcome.fills)
         return self.h != 0.0 and adds and reached(d, self.bar[0], self.order.stop_loss)

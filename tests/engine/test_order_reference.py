@@ -1,4 +1,4 @@
-"""Test properties of the reference of day orders on random markets, and its bits on plain orders."""
+"""Test properties of the reference of day orders on random markets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from builders import costs_of, count, dataset_of, limits_of
 from markets import random_market
 from order_fills import Fill
 from order_inputs import DayDraw, day_market, day_rules, random_day
-from order_market import Account, DayMarket, Order, OrderError, Orders, Rules, check, opened, sign
+from order_market import Account, DayCosts, DayLimits, DayMarket, Order, OrderError, Orders, Rules, check, opened, sign
 from order_phases import Event
 from order_reference import Outcome, step
 
@@ -45,7 +45,7 @@ class Bar:
 
     @property
     def scale(self) -> float:
-        """The amount of money to which rounding is relative: NAV, or gross where it is larger."""
+        """The amount of money to which rounding is relative."""
         gross = [abs(x * y) for a in (self.before, self.after) for x, y in zip(a.h, a.m, strict=True) if x != 0.0]
         traded = [abs(fill.q) * fill.f for fill in self.outcome.fills]
         return max(self.before.nav, sum(gross), sum(traded))
@@ -85,7 +85,7 @@ def was_scaled(bar: Bar) -> bool:
 
 
 def leaves_below_its_entry(bar: Bar, fill: Fill) -> bool:
-    """Whether a profit is taken at a price that an inside entry was already better than."""
+    """Whether a profit is taken at a price worse than its inside entry."""
     entry = next((x.b for x in bar.outcome.fills if x.i == fill.i and x.phase == "inside"), None)
     return fill.reason == "take_profit" and entry is not None and (fill.b - entry) * sign(fill.q) > 0.0
 
@@ -283,6 +283,14 @@ def test_orders_that_cannot_be_a_decision_are_refused_as_a_whole(name: str) -> N
     order, slug = CONFLICTS[name]
     with pytest.raises(OrderError, match=slug):
         check({"A": Order(0.5), "B": order})
+
+
+def test_a_gap_is_a_part_and_a_cash_account_has_no_shorts() -> None:
+    for gap in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="cost_invalid"):
+            Rules(DayCosts(stop_gap=gap))
+    with pytest.raises(ValueError, match="limit_invalid"):
+        Rules(limits=DayLimits(cash_account=True))
 
 
 def test_a_close_takes_a_limit_a_stop_and_a_time() -> None:

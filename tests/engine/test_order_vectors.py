@@ -1,4 +1,4 @@
-"""Replay `contract/vectors/orders.json`: day orders whose results are worked out by hand."""
+"""Replay the hand-worked day orders of `contract/vectors/orders.json`."""
 
 from __future__ import annotations
 

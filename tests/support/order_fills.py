@@ -1,4 +1,4 @@
-"""Fills of day orders: condition, phase and price of orders and exits, and the costs of a fill."""
+"""Fills of day orders and exits: condition, phase, price and costs."""
 
 from __future__ import annotations
 
@@ -143,7 +143,10 @@ class Exit:
 
 @dataclass(frozen=True)
 class Position:
-    """A position before its exit. `entry` is b of an inside fill that added to it, NaN without one."""
+    """A position before its exit.
+
+    `entry` is b of an inside fill that added to it, NaN without one.
+    """
 
     h: float
     entry: float = nan
@@ -175,7 +178,7 @@ def needs_range(position: Position, order: Order, view: View) -> bool:
 
 
 def exit_takes_all(order: Order, q: float, exit_: Exit | None, view: View, terms: tuple[float, float]) -> bool:
-    """Return whether an exit of the position comes before a reducing inside order on some or on every path.
+    """Return whether an exit takes the shares of a reducing inside order.
 
     Args:
         order: The order, with a stop, a limit or both.

@@ -1,4 +1,4 @@
-"""Random markets with ranges, and tables of day orders that reach rare branches of a step."""
+"""Random markets with ranges, and random tables of day orders."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def day_rules(costs: Costs, limits: Limits, seed: int = 0) -> Rules:
 
 
 def volatility(close: Array) -> Array:
-    """Return the scale of a symbol's moves over a bar, with a floor for symbols that rarely close."""
+    """Return the scale of a symbol's moves over a bar, at least 0.001."""
     moves = np.abs(np.diff(np.log(close), axis=0))
     moves = np.where(np.isfinite(moves), moves, 0.0)
     return np.asarray(np.maximum(np.median(moves, axis=0), 1e-3))
@@ -68,7 +68,10 @@ def marks(market: Market) -> Array:
 
 
 def draw_range(rng: Generator, market: Market, scale: Array) -> tuple[Any, Any]:
-    """Return highs and lows; some markets have none, miss cells, or do not contain open and close."""
+    """Return highs and lows.
+
+    Some markets have none, miss cells, or do not contain open and close.
+    """
     if chance(rng, 0.1):
         return None, None
     opens = market.close if market.open is None else market.open
@@ -89,7 +92,7 @@ def draw_price(rng: Generator, mark: Array, scale: Array, probability: float) ->
 
 
 def draw_table(rng: Generator, weights: Array, mark: Array, scale: Array) -> OrderTable:
-    """Return orders without conflicting fields; one in twenty pairs of exits is crossed."""
+    """Return orders without conflicting fields; some exits are crossed."""
     shape: Shape = weights.shape
     limit, stop = (draw_price(rng, mark, scale, p) for p in (pick(rng, 0.0, 0.3, 0.5), pick(rng, 0.0, 0.25, 0.4)))
     likely = pick(rng, 0.0, 0.4, 0.7)

@@ -1,4 +1,4 @@
-"""Markets, rules, orders and accounts of the reference of day orders (contract 1.1)."""
+"""Markets, rules, orders and accounts of the reference of day orders."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class DayMarket(Market):
 
 @dataclass(frozen=True)
 class DayCosts(Costs):
-    """`stop_gap` is the part of the way to the end of the range that an inside stop loses."""
+    """`stop_gap` is the part of the overshoot that an inside stop loses."""
 
     stop_gap: float = 0.0
 
@@ -84,6 +84,12 @@ class Rules:
     costs: DayCosts = field(default_factory=DayCosts)
     limits: DayLimits = field(default_factory=lambda: DayLimits(max_weight=inf, max_gross=inf))
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.costs.stop_gap <= 1.0:
+            raise ValueError("cost_invalid")
+        if self.limits.cash_account and self.limits.allow_short:
+            raise ValueError("limit_invalid")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Fills of one symbol's order and exits along an explicit path of prices, without costs.
+"""Fills of one symbol's order and exits along a path of prices.
 
 A path is a list of turning points; prices are continuous between them. It knows nothing of phases.
 """
@@ -42,7 +42,7 @@ class Walk:
         return self.h != 0.0 and sign(self.h) == self.target
 
     def trigger(self, price: float) -> None:
-        """Execute a stop that is reached; a stop-limit that is not met then is not looked at again."""
+        """Execute a stop that is reached; a stop-limit is looked at once."""
         if isnan(self.order.limit_price) or no_worse(sign(self.q), price, self.order.limit_price):
             self.enter(price)
         self.q = 0.0
@@ -103,7 +103,7 @@ class Walk:
 
 
 def value_on(path: list[float], h: float, q: float, order: Order, target: float) -> float:
-    """Return cash and shares at the last price of a path, from shares h and an order of q shares."""
+    """Return cash and shares at the last price of a path, without costs."""
     walk = Walk(h, q, order, target)
     walk.start(path[0])
     for x, y in pairwise(path):

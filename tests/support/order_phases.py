@@ -1,4 +1,4 @@
-"""Phases of a bar: steps 9 to 11 on the orders of a phase, exits, and the cash account."""
+"""Phases of a bar: steps 9 to 11 of a phase, exits, and the cash account."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RANK = {"unfilled": 0, "cut": 1, "rebalanced": 2, "cash": 3, "filled": 4}
 
 @dataclass
 class Ticket:
-    """The order of a symbol after step 7: shares sized, shares left by participation, and its plan."""
+    """The order of a symbol: shares sized, shares after step 9, and its plan."""
 
     order: Order
     sized: float
@@ -39,7 +39,10 @@ class Ticket:
 
 @dataclass
 class Desk:
-    """An account during the fills of a bar. `m` and `nav` are those of close t, on the new share basis."""
+    """An account during the fills of a bar.
+
+    `m` and `nav` are those of close t, on the new share basis.
+    """
 
     rules: Rules
     names: tuple[str, ...]
@@ -99,7 +102,7 @@ def fails(desk: Desk, i: int, ticket: Ticket) -> bool:
 
 
 def is_left_to_the_exit(desk: Desk, i: int, ticket: Ticket) -> bool:
-    """Return whether the exit of the position held before a reducing order takes all of it."""
+    """Return whether the exit of the position takes all of a reducing order."""
     h, order, view = desk.h[i], ticket.order, desk.views[i]
     reduces = sign(ticket.q) == -sign(h) and abs(ticket.q) <= abs(h)
     if not reduces or i not in desk.exits or desk.exits[i][0] != sign(h):
@@ -124,7 +127,7 @@ def toward_zero(q: float, h: float) -> float:
 
 
 def rebalance(desk: Desk, phase: str, live: dict[int, float]) -> dict[int, float]:
-    """Scale what is new in a phase if a sale of the bar failed, was cut, or waits for a later phase."""
+    """Scale what is new in a phase if a sale of the bar failed, was cut, or waits."""
     h, m = desk.h, desk.m
     z = {i: toward_zero(q, h[i]) for i, q in live.items()}
     # The order of inside fills is unknown: an order that only reduces makes no room for another.

@@ -183,7 +183,7 @@ class Step:
         return desk
 
     def ticket(self, desk: Desk, i: int, order: Order, sized: float) -> Ticket:
-        """Return an order with what participation leaves of it (9) and its row of the fill table."""
+        """Return an order, cut by participation (9), with its row of the fill table."""
         q = desk.terms[i].cut(sized, self.rules.limits.max_participation)
         # A refused order has no shares, so its fields are never read.
         plan = plan_of(order, sized, desk.views[i], desk.terms[i].c(q))
@@ -191,7 +191,7 @@ class Step:
         return Ticket(order, sized, q, plan, reason, toward_zero(sized, self.h[i]))
 
     def take(self, desk: Desk, held: list[float]) -> None:
-        """Take over cash, shares, costs and average prices of the fills; `held` is what was held before them."""
+        """Take over the fills; `held` is what was held before them."""
         held = list(held)
         for fill in desk.fills:
             before = held[fill.i]

@@ -40,7 +40,7 @@ def market_of(data: Json) -> DayMarket:
 
 
 def run_reference(given: Json) -> list[Json]:
-    """Return the result of each decision of a case, in the form of its `expected.steps`."""
+    """Return the steps of a case in the form of its `expected.steps`."""
     market, rules, (start, end) = market_of(given["dataset"]), rules_of(given), given["window"]
     account, steps = opened(market, start), []
     for text in given["decisions"]:
