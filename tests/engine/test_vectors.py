@@ -309,7 +309,7 @@ def raised(error: Json) -> oo.OpenOutcryError:
         "argument_invalid": lambda: oo.run_backtest(dataset, "momentum", seed=-1),
         "unknown_agent": lambda: oo.run_backtest(dataset, "oracle"),
         "unknown_dataset": lambda: oo.data.load("crypto"),
-        "funding_invalid": lambda: oo.Dataset.from_arrays(dataset.dates, ["A"], dataset.close, funding=[2.0]),
+        "funding_invalid": lambda: oo.Dataset.from_arrays(dataset.dates, ["A"], dataset.close, funding=dataset.close),
         "bytes_invalid": lambda: oo.Dataset.from_bytes(b"date,AA"),
     }
     with pytest.raises(oo.OpenOutcryError) as refusal:

@@ -145,12 +145,14 @@ class Exit:
 class Position:
     """A position before its exit.
 
-    `entry` is b of an inside fill that added to it, NaN without one.
+    `entry` is b of an inside fill that added to it, NaN without one; `was_held` is whether some of it was held at the
+    open.
     """
 
     h: float
     entry: float = nan
     filled_inside: bool = False
+    was_held: bool = False
 
 
 def exit_of(position: Position, order: Order, view: View, c: float) -> Exit | None:
@@ -163,8 +165,15 @@ def exit_of(position: Position, order: Order, view: View, c: float) -> Exit | No
         return Exit("take_profit", b=view.o, at_open=True)
     entered = not isnan(position.entry)
     if reached(d, view.best(-d), stop):
-        x = stop if not entered else min(stop, position.entry) if d < 0.0 else max(stop, position.entry)
+        worst_of = min if d < 0.0 else max
+        x = stop if not entered else worst_of(stop, position.entry)
+        x = worst_of(x, view.o) if entered and position.was_held else x
         return Exit("stop_loss", b=view.stopped(d, x))
+    if entered and no_worse(d, position.entry * worst, profit):
+        if position.was_held and not no_worse(d, view.o * worst, profit):
+            return Exit("take_profit", f=profit)
+        worst_of = min if d < 0.0 else max
+        return Exit("take_profit", b=worst_of(position.entry, view.o) if position.was_held else position.entry)
     if through(d, (view.close if entered else view.best(d)) * worst, profit):
         return Exit("take_profit", f=profit)
     return None

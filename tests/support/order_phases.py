@@ -177,6 +177,11 @@ def exit_all(desk: Desk) -> None:
     desk.end_phase()
 
 
+def held_at_the_open(desk: Desk, i: int) -> float:
+    """Return the shares of a symbol before its fills inside the bar."""
+    return desk.h[i] - sum(fill.q for fill in desk.fills if fill.i == i and fill.phase == "inside")
+
+
 def exit_fill(desk: Desk, i: int) -> Fill | None:
     """Return the fill of the exit of a position, and report what hinders it."""
     (target, order), view, h = desk.exits[i], desk.views[i], desk.h[i]
@@ -187,7 +192,7 @@ def exit_fill(desk: Desk, i: int) -> Fill | None:
         return None
     inside = [fill for fill in desk.fills if fill.i == i and fill.phase == "inside"]
     entry = next((fill.b for fill in inside if sign(fill.q) == sign(h)), nan)
-    position = Position(h, entry, bool(inside))
+    position = Position(h, entry, bool(inside), held_at_the_open(desk, i) * sign(h) > 0.0)
     room = exit_room(desk, i)
     shares = desk.terms[i].cut(-h, room)
     found = exit_of(position, order, view, desk.terms[i].c(shares)) if view.has_opens else None

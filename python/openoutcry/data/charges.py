@@ -40,7 +40,8 @@ def checked_charges(given: Mapping[str, Any]) -> Mapping[str, Any]:
 def on_all_bars(values: Any, n_bars: int, n_symbols: int) -> Any:
     """Return values, with one row of symbols repeated for every bar."""
     row = np.asarray(values)
-    is_row = row.shape == (n_symbols,) and not hasattr(values, "index")
+    # A series of pandas has labels, which may be those of the bars.
+    is_row = row.shape == (n_symbols,) and not hasattr(values, "iloc")
     return np.tile(row, (n_bars, 1)) if is_row else values
 
 

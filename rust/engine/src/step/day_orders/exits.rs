@@ -19,8 +19,8 @@ struct Exit {
 enum ExitPrice {
     /// At the open, for a position held since then.
     Open(f64),
-    /// Near a stop inside the bar, before its cost.
-    Stop(f64),
+    /// At a price inside the bar, before its cost.
+    Inside(f64),
     /// At the take profit, with its cost.
     Profit(f64),
 }
@@ -39,7 +39,7 @@ pub(super) fn forestall(day: &DayBar<'_>, workspace: &mut Workspace) {
         let order = exit_order(day, &cell, held, lane_sums::get(&workspace.marks, symbol));
         let prices = BarPrices::of(day.market, day.bar, symbol);
         let precedes = |exit: Exit| match exit.at {
-            ExitPrice::Open(_) | ExitPrice::Stop(_) => true,
+            ExitPrice::Open(_) | ExitPrice::Inside(_) => true,
             ExitPrice::Profit(price) => cell.base.is_nan() && cell.side * price <= cell.side * cell.order.limit,
         };
         if first_exit(day, &cell, &prices, order).is_ok_and(|exit| exit.is_some_and(precedes)) {
@@ -128,11 +128,21 @@ fn first_exit(
             return exit(ExitReason::TakeProfit, ExitPrice::Open(prices.open));
         }
     }
+    let was_held = !cell.entry.is_nan() && cell.held_opens * side > 0.0;
     let adverse = prices.extreme(-side);
     if side * adverse <= side * loss {
-        // A stop beyond the price of an entry inside the bar is met there, not at a better price.
+        // A stop beyond the price of an entry inside the bar is met there, not at a better price, and so is one that
+        // the open of a position from before has passed.
         let stop = if side * cell.entry < side * loss { cell.entry } else { loss };
-        return exit(ExitReason::StopLoss, ExitPrice::Stop(stop - day.rules.costs().stop_gap * (stop - adverse)));
+        let stop = if was_held && side * prices.open < side * stop { prices.open } else { stop };
+        return exit(ExitReason::StopLoss, ExitPrice::Inside(stop - day.rules.costs().stop_gap * (stop - adverse)));
+    }
+    // A take profit that the entry has passed is met at once, by the shares held before on the way to it.
+    if side * (cell.entry * factor) >= side * profit {
+        let is_passed_at_open = side * (prices.open * factor) >= side * profit;
+        let first = if was_held && side * prices.open < side * cell.entry { prices.open } else { cell.entry };
+        let at = if was_held && !is_passed_at_open { ExitPrice::Profit(profit) } else { ExitPrice::Inside(first) };
+        return exit(ExitReason::TakeProfit, at);
     }
     // After an entry inside the bar only the close is known to come later.
     let best = if cell.entry.is_nan() { prices.extreme(side) } else { prices.close };
@@ -146,7 +156,7 @@ fn first_exit(
 impl Exit {
     fn fill(&self, cell: &DayCell, order: f64) -> DayFill {
         match self.at {
-            ExitPrice::Open(base) | ExitPrice::Stop(base) => cell.fill_near(order, base),
+            ExitPrice::Open(base) | ExitPrice::Inside(base) => cell.fill_near(order, base),
             ExitPrice::Profit(price) => cell.fill_at(order, price),
         }
     }
