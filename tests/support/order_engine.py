@@ -17,7 +17,7 @@ import openoutcry as oo
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-import make_vectors  # noqa: E402
+import make_vectors
 
 Json = dict[str, Any]
 INFO = ("nav", "costs", "turnover", "interest", "dividends", "settlement", "events")

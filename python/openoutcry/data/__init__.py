@@ -7,13 +7,14 @@ indices). Both are files of the package; nothing is downloaded. `readers` reads 
 
 from __future__ import annotations
 
+from openoutcry.data.bar_spreads import spread_from_bars
 from openoutcry.data.bundled import ecb_fx, us_treasury
 from openoutcry.data.bundled.panel import Panel
 from openoutcry.data.bundled.universe import DEFAULT, NAMES, Universe
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
-__all__ = ["describe", "load", "names"]
+__all__ = ["describe", "load", "names", "spread_from_bars"]
 
 _PANELS = {ecb_fx.NAME: ecb_fx.panel, us_treasury.NAME: us_treasury.panel}
 
