@@ -391,10 +391,12 @@ class TradingEnv:
     def begin(self, start: int, end: int) -> None:
         """Start another window, without JSON."""
 
-    def step_weights(self, weights: _Vector, hold: npt.NDArray[np.bool_] | None = None) -> float:
+    def step_weights(
+        self, weights: _Vector, hold: npt.NDArray[np.bool_] | None = None, brackets: _Table | None = None
+    ) -> float:
         """Trade to target weights, shape `(n_symbols,)`, and return the reward.
 
-        Symbols with `hold` set are not traded.
+        Symbols with `hold` set are not traded. `brackets` has distances of exits, shape `(n_symbols, 2)`.
 
         Raises:
             OpenOutcryError: the weights have the wrong shape or are not finite, or the episode has ended.
@@ -520,6 +522,15 @@ class Batch:
         """Reset each lane of `mask`, or all lanes.
 
         With a seed, lane i starts the stream of `seed + i`.
+        """
+
+    def set_brackets(self, distances: _Table | None) -> None:
+        """Set the exits of the next step alone, None for none.
+
+        Distances from the last closes, shape `(n_lanes, n_symbols, 2)`.
+
+        Raises:
+            OpenOutcryError: the array has the wrong shape, or a distance is not in [-1, 1).
         """
 
     def set_streams(self, streams: list[tuple[int, int]]) -> None:

@@ -85,6 +85,7 @@ def test_the_estimate_is_a_column_of_a_market() -> None:
 
 
 def test_a_market_without_ranges_is_refused() -> None:
+    bars = integer_bars(30)
+    closes = oo.Dataset.from_arrays(market(bars).dates, ["A"], bars[:, [3]], open=bars[:, [0]])
     with pytest.raises(oo.OpenOutcryError, match="received one without high"):
-        bars = integer_bars(30)
-        spread_from_bars(oo.Dataset.from_arrays(market(bars).dates, ["A"], bars[:, [3]], open=bars[:, [0]]))
+        spread_from_bars(closes)

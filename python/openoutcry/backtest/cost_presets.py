@@ -22,8 +22,8 @@ INSTITUTIONAL_EQUITY = CostModel(
 )
 """Shares of large companies through an algorithm of a broker.
 
-Impact: the daily volatility times the square root of participation, here 1 % a day, Toth et al. (2011), "Anomalous price
-impact and the critical nature of liquidity in financial markets", Physical Review X 1. Costs of a large manager:
+Impact: the daily volatility times the square root of participation, here 1 % a day, Toth et al. (2011), "Anomalous
+price impact and the critical nature of liquidity in financial markets", Physical Review X 1. Costs of a large manager:
 Frazzini, Israel and Moskowitz (2018), "Trading costs", SSRN 3229719. Borrow: general collateral, D'Avolio (2002), "The
 market for borrowing stock", Journal of Financial Economics 66.
 """

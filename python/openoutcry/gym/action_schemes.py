@@ -14,9 +14,9 @@ from gymnasium import spaces
 
 from openoutcry.arguments import is_bool, is_frame, one_of, unmasked_array
 from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import Limits
+from openoutcry.openoutcry_py import MAX_ABS_WEIGHT, Limits
 
-ACTIONS = ("weights", "parts", "softmax", "discrete", "multi-discrete")
+ACTIONS = ("weights", "parts", "softmax", "discrete", "multi-discrete", "bracket")
 HOLD = "hold"
 """The level that keeps a position."""
 SPAN = 5.0
@@ -35,6 +35,10 @@ class ActionScheme(Protocol):
     def space(self) -> spaces.Space[Any]:
         """Space of the action of one environment."""
 
+    @property
+    def brackets(self) -> npt.NDArray[np.float64] | None:
+        """Distances of the exits of the actions read last, shape `(n_lanes, n, 2)`; None without exits."""
+
     def read(self, actions: Any, n_lanes: int) -> _Read:
         """Return target weights, and the symbols to hold or None; both `(n_lanes, n)`.
 
@@ -50,11 +54,42 @@ class ActionScheme(Protocol):
         """
 
 
+class Bracket:
+    """Weight, stop distance and profit distance of each symbol.
+
+    The distances are fractions of the last close in [-1, 1), 0 or less for none. A long position has its stop loss below
+    the close and its take profit above it, a short one the reverse.
+
+    Args:
+        weights: Space of the weights.
+    """
+
+    def __init__(self, weights: spaces.Box) -> None:
+        self._n = weights.shape[0]
+        below_one = np.nextafter(np.float32(1.0), np.float32(0.0))
+        low, high = (np.tile(np.array([[0.0, of, of]], np.float32), (self._n, 1)) for of in (-1.0, below_one))
+        low[:, 0], high[:, 0] = weights.low, weights.high
+        self.space = spaces.Box(low, high, (self._n, 3), np.float32)
+        self.brackets: npt.NDArray[np.float64] | None = None
+
+    def read(self, actions: Any, n_lanes: int) -> _Read:
+        """Return the weights of actions of shape `(n_lanes, n, 3)`."""
+        numbers = _numbers(actions, (n_lanes, self._n, 3))
+        self.brackets = np.ascontiguousarray(numbers[:, :, 1:])
+        return np.ascontiguousarray(numbers[:, :, 0]), None
+
+    def masks(self, listed: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Raise an error."""
+        raise _without_masks("bracket")
+
+
 class Parts:
     """Numbers in [-1, 1], in units of an equal part of NAV.
 
     The weight of a symbol is its number over the number of symbols, so that the gross is at most 1.
     """
+
+    brackets = None
 
     def __init__(self, n_symbols: int, *, allows_short: bool) -> None:
         self._n = n_symbols
@@ -74,6 +109,8 @@ class Softmax:
 
     They are proportional to the exponential of `SPAN` times the action.
     """
+
+    brackets = None
 
     def __init__(self, n_symbols: int) -> None:
         self._n = n_symbols
@@ -105,6 +142,8 @@ class Levels:
         n_symbols: Number of symbols.
         is_single: Whether an action is the level of the only symbol, without an axis of symbols.
     """
+
+    brackets = None
 
     def __init__(self, levels: Sequence[float | str], n_symbols: int, *, is_single: bool) -> None:
         self._shape = () if is_single else (n_symbols,)
@@ -138,6 +177,28 @@ class Levels:
         return valid.reshape(len(listed), -1)
 
 
+def brackets_of(scheme: ActionScheme | None) -> npt.NDArray[np.float64] | None:
+    """Return the distances of the only lane that a scheme has read last; None without exits."""
+    return None if scheme is None or scheme.brackets is None else scheme.brackets[0]
+
+
+def weight_space(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
+    """Return the space of target weights within the widest of the limits."""
+    top = _float32_below(min(max(each.max_weight for each in limits), MAX_ABS_WEIGHT))
+    low = -top if any(each.allow_short for each in limits) else np.float32(0.0)
+    return spaces.Box(low, top, (n_symbols,), np.float32)
+
+
+def _float32_below(bound: float) -> np.float32:
+    """Return the largest float32 that is at most `bound`.
+
+    The nearest float32 may be above `bound`, and the engine would limit such a weight.
+    """
+    nearest = np.float32(bound)
+    below: np.float32 = np.nextafter(nearest, np.float32(0.0))
+    return nearest if float(nearest) <= bound else below
+
+
 def action_scheme(action: Any, levels: Any, n_symbols: int, limits: Sequence[Limits]) -> ActionScheme | None:
     """Return the scheme of `action` and `levels`; None for target weights.
 
@@ -157,6 +218,8 @@ def action_scheme(action: Any, levels: Any, n_symbols: int, limits: Sequence[Lim
             raise refusal("argument_invalid", message)
         if kind == "softmax":
             return Softmax(n_symbols)
+        if kind == "bracket":
+            return Bracket(weight_space(n_symbols, limits))
         return Parts(n_symbols, allows_short=any(each.allow_short for each in limits)) if kind == "parts" else None
     if kind == "discrete" and n_symbols != 1:
         hint = 'hint: action="multi-discrete" has one level per symbol'
@@ -202,7 +265,7 @@ def _array(actions: Any) -> _Numbers:
     return unmasked_array("actions", actions)
 
 
-def _numbers(actions: Any, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
+def _numbers(actions: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
     array = _array(actions)
     if array.dtype.kind not in "fiu" or array.shape != shape:
         raise refusal("shape_mismatch", f"`actions` must be numbers of shape {shape}; received {_shown(array)}")

@@ -16,7 +16,7 @@ from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of,
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
-from openoutcry.gym.action_schemes import action_scheme
+from openoutcry.gym.action_schemes import action_scheme, brackets_of
 from openoutcry.gym.episode_markets import Draw, EpisodeMarkets, check_split, episode_markets
 from openoutcry.gym.episodes import Episodes, finite
 from openoutcry.gym.lane_actions import joined_holds, one_lane
@@ -99,11 +99,11 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
         scale: Normalization of `features`: `none`, `expanding` by mean and deviation of all bars so far, or `window`
             by those of the last 252; 0 before two different values are known.
         reward: `simple`, `log`, `differential-sharpe`, `drawdown` or `turnover`; a dict of weights by term, such as
-            `{"log": 1.0, "turnover-penalty": 0.001}`; or a function from `openoutcry.gym.rewards.StepFigures` to an
-            array of one reward per lane. It shapes training, not scores.
+            `{"log": 1.0, "turnover-penalty": 0.001}`; or a function from `rewards.StepFigures` to one reward per lane.
         reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
         action: `weights`; `parts`, numbers in [-1, 1] in units of NAV over n; `softmax`, `(n + 1,)` numbers in [-1, 1],
-            cash last; `discrete`, the index of a level, for one symbol; or `multi-discrete`, one per symbol.
+            cash last; `discrete`, the index of a level, for one symbol; `multi-discrete`, one per symbol; or `bracket`,
+            `(n, 3)`: weight, and distances of a stop loss and a take profit from the close, in [-1, 1), 0 for none.
         levels: Levels of discrete actions, in units of NAV over n, and at most one `hold`; None for short, flat and
             long, or flat and long if shorts are not allowed.
         no_trade_band: An order that changes a weight by less than this is a hold.
@@ -266,7 +266,7 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
             raise refusal("episode_over", message)
         if is_invalid := self._holds_invalid and not np.isfinite(weights).all():
             weights, mask = np.zeros_like(weights), np.ones(weights.shape, dtype=np.bool_)
-        reward = self._core.step_weights(weights, mask)
+        reward = self._core.step_weights(weights, mask, brackets_of(self._scheme))
         if self._reward.function is not None:
             reward = self._reward.of_lane(self._core)
         if self.render_mode is not None:
@@ -282,8 +282,8 @@ class OpenOutcryEnv(KnownArguments, gym.Env[Observation, npt.NDArray[np.float32]
                 check_row_names(name, values, labels)
         given = unmasked_array("action", action)
         if self._scheme is not None:
-            rows, masks = self._scheme.read(one_lane(given, self.action_space), 1)
-            return rows[0], joined_holds(None if masks is None else masks[0], hold, rows[0].shape)
+            (row,), masks = self._scheme.read(one_lane(given, self.action_space), 1)
+            return row, joined_holds(None if masks is None else masks[0], hold, row.shape)
         if given.dtype.kind not in "fiu" or given.shape != (len(symbols),):
             wanted = f"an action must be numbers of shape {(len(symbols),)}"
             raise refusal("weight_count", f"{wanted}; received {given.dtype} {given.shape}")

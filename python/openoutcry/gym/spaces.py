@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
-from openoutcry.gym.action_schemes import ActionScheme
+from openoutcry.gym.action_schemes import ActionScheme, weight_space
 from openoutcry.gym.observed_columns import PRICES, ObservedColumns
 from openoutcry.openoutcry_py import Limits
 
@@ -26,14 +26,7 @@ _LOG_RETURN = 150.0
 
 def space_of(scheme: ActionScheme | None, n_symbols: int, limits: Sequence[Limits]) -> spaces.Space[Any]:
     """Return the space of the actions of a scheme, or of target weights."""
-    return _weights(n_symbols, limits) if scheme is None else scheme.space
-
-
-def _weights(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
-    """Return the space of target weights within the widest of the limits."""
-    top = _float32_below(min(max(each.max_weight for each in limits), native.MAX_ABS_WEIGHT))
-    low = -top if any(each.allow_short for each in limits) else np.float32(0.0)
-    return spaces.Box(low, top, (n_symbols,), np.float32)
+    return weight_space(n_symbols, limits) if scheme is None else scheme.space
 
 
 def observation_space(
@@ -65,13 +58,3 @@ def observation_space(
     if observed.market_names:
         boxes["market_features"] = spaces.Box(-_F64, _F64, (len(observed.market_names),), np.float64)
     return spaces.Dict(boxes)
-
-
-def _float32_below(bound: float) -> np.float32:
-    """Return the largest float32 that is at most `bound`.
-
-    The nearest float32 may be above `bound`, and the engine would limit such a weight.
-    """
-    nearest = np.float32(bound)
-    below: np.float32 = np.nextafter(nearest, np.float32(0.0))
-    return nearest if float(nearest) <= bound else below

@@ -307,6 +307,7 @@ class OpenOutcryVectorEnv(LaneViews, VectorEnv[Observation, npt.NDArray[Any], np
         if self._scheme is not None:
             actions, held = self._scheme.read(actions, self.num_envs)
             hold = joined_holds(held, hold, actions.shape)
+            self._core.set_brackets(self._scheme.brackets)
         try:
             rotating = self._rotating
             if out is None and rotating is not None:

@@ -110,6 +110,14 @@ pub enum StepError {
         /// The weight received.
         weight: f64,
     },
+    /// The distance of an exit from the last close is not a fraction of it.
+    #[error("distances of symbol {symbol} must be in [-1, 1), 0 or less for none; received {distance}")]
+    Distance {
+        /// Index of the symbol.
+        symbol: usize,
+        /// The distance received.
+        distance: f64,
+    },
     /// A weight of a table is infinite.
     #[error("weights[{bar}, {symbol}] must be finite or NaN; received {weight}")]
     TableNotFinite {
@@ -143,6 +151,7 @@ impl StepError {
         match self {
             Self::WeightCount { .. } => "weight_count",
             Self::WeightNotFinite { .. } | Self::TableNotFinite { .. } => "weight_not_finite",
+            Self::Distance { .. } => "argument_invalid",
             Self::EpisodeOver => "episode_over",
             Self::NavOverflow { .. } => "nav_overflow",
             Self::StateMismatch => "state_mismatch",

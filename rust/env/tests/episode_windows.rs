@@ -139,7 +139,7 @@ fn lane_i_is_the_environment_of_seed_plus_i_through_its_resets() {
                 resets += 1;
                 assert!(arrays.flags[2][i] && arrays.rewards[i] == 0.0);
             } else {
-                let (stepped, reward) = env.act(&actions[i * 5..(i + 1) * 5], None).unwrap();
+                let (stepped, reward) = env.act(&actions[i * 5..(i + 1) * 5], None, &[]).unwrap();
                 assert_eq!(arrays.rewards[i].to_bits(), reward.to_bits());
                 assert_eq!(batch.nav(i).to_bits(), stepped.nav.to_bits());
             }

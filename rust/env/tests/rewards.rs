@@ -349,7 +349,7 @@ fn episodes(n_symbols: usize, autoreset: Autoreset, reward: Reward) -> Vec<(f64,
                 }
             }
             let row = &actions[lane * n_symbols..(lane + 1) * n_symbols];
-            let (stepped, reward) = env.act(row, None).unwrap();
+            let (stepped, reward) = env.act(row, None, &[]).unwrap();
             assert_eq!(paid[lane].to_bits(), reward.to_bits(), "{:?} lane {lane} step {k}", env.figures());
             *sum += reward;
             if env.done() {

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3, PyUntypedArrayMethods,
+};
 use openoutcry::batch::{Batch as CoreBatch, Market, SlidingArray, Terms};
 use openoutcry::{FeatureScope, counted};
 use pyo3::prelude::*;
@@ -195,6 +197,18 @@ impl Batch {
         Ok((views.observation(py)?, rewards, terminated, truncated, reset, flags))
     }
 
+    /// Set the exits of the next step alone, None for none.
+    ///
+    /// Distances from the last closes, shape `(n_lanes, n_symbols, 2)`.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: the array has the wrong shape, or a distance is not in [-1, 1).
+    fn set_brackets(&mut self, distances: Option<PyReadonlyArray3<'_, f64>>) -> PyResult<()> {
+        let Some(distances) = distances else { return Ok(()) };
+        let distances: Vec<f64> = distances.as_array().iter().copied().collect();
+        self.core.set_brackets(&distances).map_err(to_py)
+    }
+
     /// Length of a row of sliding observations, and the start column of each window.
     #[getter]
     fn sliding_layout(&self) -> (usize, Vec<usize>) {
@@ -293,6 +307,18 @@ impl Batch {
     }
 
     fn advance(
+        &mut self,
+        py: Python<'_>,
+        (actions, hold): (&Bound<'_, PyAny>, Option<&Bound<'_, PyAny>>),
+        (views, turn, results): (&mut Views, usize, &Results),
+        last: Option<&Buffers>,
+    ) -> PyResult<u8> {
+        let stepped = self.advance_once(py, (actions, hold), (views, turn, results), last);
+        self.core.clear_brackets();
+        stepped
+    }
+
+    fn advance_once(
         &mut self,
         py: Python<'_>,
         (actions, hold): (&Bound<'_, PyAny>, Option<&Bound<'_, PyAny>>),

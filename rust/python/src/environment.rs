@@ -1,6 +1,6 @@
 use std::sync::{Arc, OnceLock};
 
-use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
 use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
     CostModel as CoreCosts, Dataset as CoreDataset, FeatureScope, Limits as CoreLimits, Shaping, StepCosts, Stepped,
@@ -223,22 +223,23 @@ impl TradingEnv {
 
     /// Trade to target weights, shape `(n_symbols,)`, and return the reward.
     ///
-    /// Symbols with `hold` set are not traded.
+    /// Symbols with `hold` set are not traded. `brackets` has distances of exits, shape `(n_symbols, 2)`.
     ///
     /// Raises:
     ///     OpenOutcryError: the weights have the wrong shape or are not finite, or the episode has ended.
-    #[pyo3(signature = (weights, hold=None))]
+    #[pyo3(signature = (weights, hold=None, brackets=None))]
     fn step_weights(
         &mut self,
         py: Python<'_>,
         weights: PyReadonlyArray1<'_, f64>,
         hold: Option<PyReadonlyArray1<'_, bool>>,
+        brackets: Option<PyReadonlyArray2<'_, f64>>,
     ) -> PyResult<f64> {
         let (weights, hold) = (weights.as_array().to_vec(), hold.map(|hold| hold.as_array().to_vec()));
-        if let Some(hold) = &hold {
-            fits("hold", hold.len(), weights.len())?;
-        }
-        let (stepped, reward) = py.detach(|| self.core.act(&weights, hold.as_deref())).map_err(to_py)?;
+        hold.as_ref().map_or(Ok(()), |hold| fits("hold", hold.len(), weights.len()))?;
+        let brackets: Vec<f64> = brackets.map(|of| of.as_array().iter().copied().collect()).unwrap_or_default();
+        fits("brackets", brackets.len(), if brackets.is_empty() { 0 } else { 2 * weights.len() })?;
+        let (stepped, reward) = py.detach(|| self.core.act(&weights, hold.as_deref(), &brackets)).map_err(to_py)?;
         self.stepped = Some(stepped);
         Ok(reward)
     }

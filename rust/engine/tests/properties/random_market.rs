@@ -64,7 +64,7 @@ pub fn cases() -> impl Strategy<Value = Case> {
     let shape = (any::<u64>(), 2..13_usize, 1..19_usize, 0..4_usize);
     (shape, features(), costs(), limits(), prop::sample::select(vec![0.3, 1.0, 3.0, 30.0])).prop_map(
         |((seed, n_bars, n_symbols, start), has, costs, limits, reach)| {
-            let has = Features { charges: seed % 6 == 0, ..has };
+            let has = Features { charges: seed.is_multiple_of(6), ..has };
             let start = start.min(n_bars - 2);
             Case { seed, n_bars, n_symbols, start, has, costs, limits, reach }
         },

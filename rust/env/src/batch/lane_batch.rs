@@ -6,6 +6,7 @@ use openoutcry_engine::{BlockOrders, Book, Detail, FillKey, Rules, StepError, St
 
 use crate::batch::batch_market::Market;
 use crate::batch::batch_settings::{Autoreset, BatchError, Settings, Terms};
+use crate::batch::brackets::Brackets;
 use crate::batch::buffers::{ObservationArrays, Outcome};
 use crate::batch::lane_accounts::LaneAccounts;
 use crate::batch::lane_checks::{check, length};
@@ -44,6 +45,8 @@ pub struct Batch {
     ///
     /// The length is a multiple of eight lanes.
     orders: Vec<f64>,
+    /// Distances of the exits of the next step, two per lane and symbol; empty without exits.
+    pub(super) brackets: Vec<f64>,
     /// Figures of the last step of each lane, for [`Reward::Return`]; else empty.
     figures: Vec<StepFigures>,
     /// Records of the last step of each lane, if they are kept; else empty.
@@ -111,12 +114,14 @@ impl Batch {
             workspace: Workspace::new(n_symbols, Detail::RewardInputs),
             book: books[0].clone(),
             scratch,
+            conditions: Vec::with_capacity(n_symbols),
             rows,
         };
         let accounts = LaneAccounts::new(&books);
         Ok(Self {
             id: N_MADE.fetch_add(1, Ordering::Relaxed),
             orders: vec![0.0; lanes.len().next_multiple_of(LANES) * BlockOrders::stride(n_symbols)],
+            brackets: Vec::new(),
             figures: vec![StepFigures::default(); n_figures],
             records: Vec::new(),
             groups,
@@ -333,6 +338,7 @@ impl Batch {
             episodes: &mut self.episodes,
             accounts: self.accounts.as_mut(),
             orders: &mut self.orders,
+            brackets: Brackets { distances: &self.brackets, n_symbols: self.markets[0].data().n_symbols() },
             seen,
             uses_streaming,
             streaming: None,

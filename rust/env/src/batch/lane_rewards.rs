@@ -4,7 +4,8 @@ use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{BlockOutcome, RewardInputs, Stepped, Workspace};
 
 use crate::batch::lane_episodes::{LaneEpisode, LaneGroup};
-use crate::batch::thread_share::{SteppedLane, ThreadShare};
+use crate::batch::stepped_lane::SteppedLane;
+use crate::batch::thread_share::ThreadShare;
 use crate::episode::reward::{self, Reward};
 use crate::episode::reward_state::StepFigures;
 use crate::episode::reward_terms::{log_reward, take_back};

@@ -4,6 +4,7 @@
 
 mod batch_market;
 mod batch_settings;
+mod brackets;
 mod buffers;
 mod history_columns;
 mod lane_accounts;
@@ -15,6 +16,7 @@ mod observed_columns;
 mod saved_lanes;
 mod sliding_windows;
 mod step_parts;
+mod stepped_lane;
 mod streaming_observations;
 mod thread_pool;
 mod thread_share;

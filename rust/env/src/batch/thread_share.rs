@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    AccountBlock, AccountStoreMut, AccountView, BlockOrders, BlockOutcome, Book, Rules, StepError, Workspace, prefetch,
-    step_block, step_once, step_store,
+    AccountBlock, AccountStoreMut, AccountView, BlockOrders, BlockOutcome, DayOrder, Rules, StepError, Workspace,
+    prefetch, step_block, step_day_orders, step_store,
 };
 
+use crate::batch::brackets::Brackets;
 use crate::batch::lane_accounts::LaneAccountsMut;
 use crate::batch::lane_episodes::{LaneEpisode, LaneGroup, LaneOutcome};
+use crate::batch::stepped_lane::SteppedLane;
 use crate::batch::streaming_observations::{StreamingObservations, observed, wait};
 use crate::batch::thread_workspace::ThreadWorkspace;
 use crate::batch::{Autoreset, BatchError, Market, ObservationArrays, Outcome, Settings};
@@ -26,6 +28,7 @@ pub(super) struct ThreadShare<'a> {
     pub(super) episodes: &'a mut [LaneEpisode],
     pub(super) accounts: LaneAccountsMut<'a>,
     pub(super) orders: &'a mut [f64],
+    pub(super) brackets: Brackets<'a>,
     pub(super) seen: ObservationArrays<'a>,
     /// Whether flat observations use streaming stores.
     pub(super) uses_streaming: bool,
@@ -40,16 +43,6 @@ pub(super) struct ThreadShare<'a> {
     /// With records, no lane takes the fast path.
     pub(super) records: &'a mut [StepRecord],
     pub(super) first_lane: usize,
-}
-
-/// A lane and its account.
-pub(super) struct SteppedLane<'p> {
-    /// Its index, and its place in the block.
-    pub(super) i: usize,
-    pub(super) place: usize,
-    pub(super) group: &'p mut LaneGroup,
-    pub(super) episode: &'p mut LaneEpisode,
-    book: &'p mut Book,
 }
 
 impl<'a> ThreadShare<'a> {
@@ -196,7 +189,7 @@ impl<'a> ThreadShare<'a> {
     ) -> Result<(), BatchError> {
         let stride = self.stride();
         let market = &self.markets[group.market(0)];
-        let which = self.fast_lanes(group);
+        let which = self.fast_lanes(first, group);
         if let ObservationArrays::Sliding(sliding) = &self.seen {
             // For this block: its observations are written after all of it is stepped.
             sliding.prefetch(first, LANES, market, self.settings.lookback);
@@ -251,7 +244,7 @@ impl<'a> ThreadShare<'a> {
 
     /// Finishes the step of a lane that was copied to the scratch book.
     ///
-    /// Steps it with `step_once`, unless its outcome is given.
+    /// Steps it with `step_day_orders`, unless its outcome is given.
     fn finish_lane(
         &mut self,
         (i, place): (usize, usize),
@@ -264,7 +257,8 @@ impl<'a> ThreadShare<'a> {
         let outcome = match fast {
             Some(outcome) => outcome,
             None => {
-                self.step_one(&mut lane, &mut orders[..self.markets[0].data().n_symbols()], &mut thread.workspace)?
+                let orders = &mut orders[..self.markets[0].data().n_symbols()];
+                self.step_one(&mut lane, orders, (&mut thread.workspace, &mut thread.conditions))?
             }
         };
         self.write_outcome(lane, outcome, &mut thread.rows);
@@ -278,8 +272,11 @@ impl<'a> ThreadShare<'a> {
     }
 
     /// Returns the lanes that may take the fast path.
-    fn fast_lanes(&self, group: &LaneGroup) -> u8 {
-        if self.records.is_empty() { group.same_market & !group.done() } else { 0 }
+    ///
+    /// `first` is the first of the block.
+    fn fast_lanes(&self, first: usize, group: &LaneGroup) -> u8 {
+        let which = if self.records.is_empty() { group.same_market & !group.done() } else { 0 };
+        which & !self.brackets.lanes(self.first_lane + first)
     }
 
     /// Turns orders within the no-trade band into holds.
@@ -307,7 +304,7 @@ impl<'a> ThreadShare<'a> {
         let market = &self.markets[group.market(0)];
         let n_lanes = group.all.count_ones() as usize;
         self.hold(orders, self.stride(), |place, symbol| block.weight(place, symbol));
-        let (lookback, which) = (self.settings.lookback, self.fast_lanes(group));
+        let (lookback, which) = (self.settings.lookback, self.fast_lanes(first, group));
         let mut observed = if self.uses_streaming {
             Some(observed(&mut thread.rows, n_lanes, market, lookback))
         } else {
@@ -332,7 +329,7 @@ impl<'a> ThreadShare<'a> {
         &mut self,
         lane: &mut SteppedLane<'_>,
         orders: &mut [f64],
-        workspace: &mut Workspace,
+        (workspace, conditions): (&mut Workspace, &mut Vec<DayOrder>),
     ) -> Result<LaneOutcome, BatchError> {
         let refuse = |source| BatchError::Lane { lane: self.first_lane + lane.i, source };
         let market = &self.markets[lane.group.market(lane.place)];
@@ -347,7 +344,9 @@ impl<'a> ThreadShare<'a> {
         }
         hold_within(self.settings.no_trade_band, |symbol| lane.book.weight(symbol), orders);
         let rules = &self.rules[lane.group.rules(lane.place)];
-        let stepped = step_once(market.data(), rules, lane.book, orders, workspace).map_err(refuse)?;
+        self.brackets.write(self.first_lane + lane.i, orders, lane.book, conditions);
+        let decided = (&*orders, &**conditions);
+        let stepped = step_day_orders(market.data(), rules, lane.book, decided, workspace).map_err(refuse)?;
         self.keep(lane.i, || StepRecord::new(&stepped, workspace.events()));
         let reward = self.reward_alone(&stepped, lane);
         Ok(lane.group.close(lane.place, lane.book.bar(), reward, stepped.terminated))

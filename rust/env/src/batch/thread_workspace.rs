@@ -1,4 +1,4 @@
-use openoutcry_engine::{Book, StoreWorkspace, Workspace};
+use openoutcry_engine::{Book, DayOrder, StoreWorkspace, Workspace};
 
 /// The scratch memory of a thread.
 ///
@@ -9,6 +9,8 @@ pub(super) struct ThreadWorkspace {
     pub(super) book: Book,
     /// Scratch memory of accounts of many symbols.
     pub(super) scratch: StoreWorkspace,
+    /// Scratch memory of the conditions of a lane.
+    pub(super) conditions: Vec<DayOrder>,
     /// Buffered observations for streaming stores.
     pub(super) rows: Vec<f32>,
 }

@@ -8,6 +8,7 @@ use openoutcry_engine::{
 
 use crate::environment::env_state::{State, StateOwner};
 use crate::environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
+use crate::episode::bracket_orders::{DISTANCES, is_distance};
 use crate::episode::reward::Shaping;
 use crate::episode::reward_state::StepFigures;
 use crate::episode::single_episode::{Episode, check_lookback, printed_closes};
@@ -143,14 +144,23 @@ impl TradingEnv {
 
     /// Trades to one weight per symbol with shaping, a hold where `hold` is set.
     ///
-    /// Returns the step and its reward.
+    /// `brackets` is empty, or has two numbers per symbol: the distances of a stop loss and of a take profit from the last
+    /// close as fractions of it, 0 or less for none. Returns the step and its reward.
     ///
     /// # Errors
     ///
-    /// As [`TradingEnv::step_weights`].
-    pub fn act(&mut self, weights: &[f64], hold: Option<&[bool]>) -> Result<(Stepped, f64), StepError> {
+    /// As [`TradingEnv::step_weights`], and if a distance is not in [-1, 1).
+    pub fn act(
+        &mut self,
+        weights: &[f64],
+        hold: Option<&[bool]>,
+        brackets: &[f64],
+    ) -> Result<(Stepped, f64), StepError> {
         check_finite(weights)?;
-        self.episode.act(&self.data, weights, hold, &self.shaping)
+        if let Some(index) = brackets.iter().position(|distance| !is_distance(*distance)) {
+            return Err(StepError::Distance { symbol: index / DISTANCES, distance: brackets[index] });
+        }
+        self.episode.act(&self.data, weights, (hold, brackets), &self.shaping)
     }
 
     /// Returns the figures of the last step of [`TradingEnv::act`].

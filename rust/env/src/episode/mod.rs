@@ -2,6 +2,7 @@
 //!
 //! Imports no other module of the crate.
 
+pub(crate) mod bracket_orders;
 pub(crate) mod episode_windows;
 pub(crate) mod reward;
 pub(crate) mod reward_state;

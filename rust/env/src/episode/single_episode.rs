@@ -4,6 +4,7 @@ use openoutcry_engine::{
     Workspace, run_held, step_day_orders,
 };
 
+use crate::episode::bracket_orders::bracket_orders;
 use crate::episode::reward::Shaping;
 use crate::episode::reward_state::RewardState;
 
@@ -126,12 +127,12 @@ impl Episode {
 
     /// Trades with shaping, and returns the step and its reward.
     ///
-    /// It trades to one weight per symbol, with a hold where `hold` is set.
+    /// It trades to one weight per symbol, with a hold where `hold` is set, and with the exits of `brackets`, if any.
     pub(crate) fn act(
         &mut self,
         data: &Dataset,
         weights: &[f64],
-        hold: Option<&[bool]>,
+        (hold, brackets): (Option<&[bool]>, &[f64]),
         shaping: &Shaping,
     ) -> Result<(Stepped, f64), StepError> {
         let mut orders = weights.to_vec();
@@ -141,9 +142,12 @@ impl Episode {
         if orders.len() == self.book.n_symbols() {
             hold_within(shaping.no_trade_band, |symbol| self.book.weight(symbol), &mut orders);
         }
-        let stepped = self.trade(data, (&orders, &[]))?;
+        let mut conditions = std::mem::take(&mut self.conditions);
+        bracket_orders(brackets, &orders, &self.book, &mut conditions);
+        let stepped = self.trade(data, (&orders, &conditions));
+        self.conditions = conditions;
+        let stepped = stepped?;
         self.orders = orders;
-        self.conditions.clear();
         Ok((stepped, shaping.reward.of(&stepped, &mut self.memory)))
     }
 

@@ -105,7 +105,7 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
 
 /// Returns the backtest of a case, with a late fill of stops in half of the cases.
 fn gapped(case: &Case) -> Case {
-    let stop_gap = if case.seed % 2 == 0 { 0.0 } else { 0.25 };
+    let stop_gap = if case.seed.is_multiple_of(2) { 0.0 } else { 0.25 };
     Case { costs: openoutcry::CostModel { stop_gap, ..case.costs }, ..case.clone() }
 }
 
