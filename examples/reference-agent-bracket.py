@@ -25,7 +25,7 @@ def accepts_brackets(version: str) -> bool:
 def exits(close: float) -> dict:
     """Return exits 2 % below and 4 % above a close; none where a price is outside the range of the contract."""
     stop, profit = STOP_LOSS * close, TAKE_PROFIT * close
-    return {"stop_loss": stop, "take_profit": profit} if LEAST_PRICE <= stop and profit <= MOST_PRICE else {}
+    return {"stop_loss": stop, "take_profit": profit} if stop >= LEAST_PRICE and profit <= MOST_PRICE else {}
 
 
 def decide(observation: dict, *, with_exits: bool) -> dict:

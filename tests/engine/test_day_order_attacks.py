@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from builders import Draw, accepted, corrupted, costs_of, count, dataset_of, dates_of, env_of, limits_of
+from day_order_samples import FORMS, N_MOVES, conditions, day_order, ranges
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markets import Market
@@ -17,54 +18,20 @@ from numpy.typing import NDArray
 import openoutcry as oo
 
 Array = NDArray[np.float64]
-Order = dict[str, Any]
 DRAWS = settings(max_examples=count(1_000, 150))
 SEEDS = st.integers(0, 2**32 - 1)
 PLACES = st.integers(0, 1000)  # where in the window the future begins, in thousandths
 LOOKBACK = 5
-FORMS = ("plain", "limit", "stop", "stop_limit", "exits", "entry_and_exits", "close", "limit_at_close", "held_exits")
-
-
-def priced(form: str, close: float, moves: list[float]) -> Order:
-    """Return the conditions of a form of order, at prices near a close."""
-    price = [min(max(close * (1.0 + move), 1e-14), 1e14) for move in moves]
-    exits = {"stop_loss": min(price[2:]), "take_profit": max(price[2:])}
-    return {
-        "plain": {},
-        "limit": {"limit_price": price[0]},
-        "stop": {"stop_price": price[1]},
-        "stop_limit": {"limit_price": price[0], "stop_price": price[1]},
-        "exits": exits,
-        "entry_and_exits": {"limit_price": price[0], **exits},
-        "close": {"at": "close"},
-        "limit_at_close": {"at": "close", "limit_price": price[0]},
-        "held_exits": exits,
-    }[form]
 
 
 def conditional(observation: dict[str, Any]) -> dict[str, Any]:
     """Return orders of every form from a hash of the observation, so that any difference changes them."""
-    orders: list[Order] = []
+    orders = []
     digest = hashlib.sha256(json.dumps(observation, sort_keys=True).encode()).digest()
     for place, view in enumerate(observation["symbols"]):
         rng = np.random.default_rng([*digest, place])
-        form = FORMS[int(rng.integers(len(FORMS)))]
-        order: Order = {"symbol": view["symbol"], "action": "buy", "target_weight": float(rng.uniform(-0.6, 0.9))}
-        if form == "held_exits":
-            order["action"] = "hold"
-        orders.append(order | priced(form, view["close_history"][-1], rng.normal(0.0, 0.03, 4).tolist()))
+        orders.append(day_order(rng, view["symbol"], view["close_history"][-1]))
     return {"orders": orders}
-
-
-def ranges(rng: np.random.Generator, market: Market) -> dict[str, Array]:
-    """Return highs and lows around closes and opens, some missing."""
-    close = np.asarray(market.close, dtype=float)
-    opens = close if market.open is None else np.asarray(market.open, dtype=float)
-    spread = np.abs(rng.normal(0.0, 0.03, (2, *close.shape)))
-    high, low = np.fmax(close, opens) * (1.0 + spread[0]), np.fmin(close, opens) * np.exp(-spread[1])
-    for each in (high, low):
-        each[rng.random(close.shape) < 0.03] = np.nan
-    return {"high": high, "low": low}
 
 
 class Pair(NamedTuple):
@@ -79,7 +46,7 @@ def pair_of(seed: int, place: int, *, first: int = 1) -> Pair:
     """Return a random market, and the same one with every cell from `first` bars after a bar on changed."""
     market, weights, start, end, costs, limits = accepted(seed)
     rng, bar = np.random.default_rng(seed), start + 1 + round(place / 1000 * (end - 2 - start))
-    own = ranges(rng, market)
+    own = ranges(rng, market.close, market.open)
     later = corrupted(rng, market, bar + first - 1)
     garbage = {name: table.copy() for name, table in own.items()}
     for table in garbage.values():
@@ -144,23 +111,22 @@ class Table(NamedTuple):
 def table_of(drawn: Draw, seed: int, last: int, future: int) -> Table:
     """Return random conditions near each close; rows after bar `last` depend on `future`."""
     close = np.asarray(drawn.dataset.close)
-    weights, conditions = np.full(close.shape, np.nan), {}
+    weights = np.full(close.shape, np.nan)
     prices = {name: np.full(close.shape, np.nan) for name in ("limit_price", "stop_price", "stop_loss", "take_profit")}
     times = np.full(close.shape, "open", dtype=object)
     for bar in range(len(close)):
         rng = np.random.default_rng([seed, bar, future if bar > last else 0])
         for place in range(close.shape[1]):
             form = FORMS[int(rng.integers(len(FORMS)))]
-            weight, moves = rng.uniform(-0.6, 0.9), rng.normal(0.0, 0.03, 4).tolist()
+            weight, moves = rng.uniform(-0.6, 0.9), rng.normal(0.0, 0.03, N_MOVES).tolist()
             if not np.isfinite(close[bar, place]):
                 continue
-            made = priced(form, float(close[bar, place]), moves)
+            made = conditions(form, float(close[bar, place]), moves)
             weights[bar, place] = np.nan if form == "held_exits" else weight
             times[bar, place] = made.pop("at", "open")
             for name, price in made.items():
                 prices[name][bar, place] = price
-    conditions = {**prices, "at": times}
-    return Table(weights, conditions)
+    return Table(weights, {**prices, "at": times})
 
 
 def ledger(drawn: Draw, table: Table, seed: int, last: int) -> tuple[Any, ...]:

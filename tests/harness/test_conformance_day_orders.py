@@ -134,7 +134,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "no check": (lambda report: report["checks"].pop(), "checks of its kit, in order; received"),
     "version 1.0": (
         lambda report: report.update(contract_version="1.0"),
-        "must be given for 1.1 only; received day_order_kit, n_day_orders otherwise",
+        "must be given for contract 1.1 only; received day_order_kit, n_day_orders otherwise",
     ),
     "version 1.2": (lambda report: report.update(contract_version="1.2"), "received 1.2 and"),
 }

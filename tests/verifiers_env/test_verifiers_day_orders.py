@@ -34,7 +34,7 @@ TOOLS_DIGEST = "3bf5869eb57805900d1d749e1c56af678443dea52e55dec473a3ed96b8044ccf
 
 def bracket(rollout: RolloutState, **fields: Any) -> str:
     close = rollout.state()["closes"]["S000"]
-    exits = {"stop_loss": 0.999 * close, "take_profit": 1.002 * close} if not fields else fields
+    exits = fields or {"stop_loss": 0.999 * close, "take_profit": 1.002 * close}
     return json.dumps({"orders": [{"symbol": "S000", "action": "buy", "target_weight": 0.5, **exits}]})
 
 
@@ -104,12 +104,11 @@ def test_a_conversation_with_day_orders_is_rebuilt_from_its_record() -> None:
 def test_the_row_of_a_run_with_day_orders_has_them() -> None:
     (market,) = (each.dataset for each in RolloutState(row_of("hard")).windows)
 
-    def agent(observation: dict[str, Any]) -> dict[str, Any]:
+    def guarded(observation: dict[str, Any]) -> dict[str, Any]:
         close = observation["symbols"][0]["close_history"][-1]
-        order = {"symbol": "S000", "action": "buy", "target_weight": 0.5, "stop_loss": 0.99 * close}
-        return {"orders": [order]} if fields else {"orders": []}
+        return {"orders": [{"symbol": "S000", "action": "buy", "target_weight": 0.5, "stop_loss": 0.99 * close}]}
 
-    for fields, orders in ((True, "day"), (False, "plain")):
+    for agent, orders in ((guarded, "day"), ("hold-cash", "plain")):
         record = oo.run_backtest(market, agent, (4, 9), capture=True).record
         assert record is not None
         row = row_of_record(record, market)

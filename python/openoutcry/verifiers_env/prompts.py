@@ -34,8 +34,8 @@ _ORDER = {
 }
 _DAY_ORDERS = (
     "An order may also have `limit_price`, `stop_price` or `at` (`open` or `close`), which state at which price and"
-    " when it fills in the next bar; otherwise it is dropped. `stop_loss` and `take_profit` exit from the whole position"
-    " at these prices, within that bar only."
+    " when it fills in the next bar; otherwise it is dropped. `stop_loss` and `take_profit` exit from the whole"
+    " position at these prices, within that bar only."
 )
 _BROKEN = (
     f"If it is breached, u(x) is at most -{BROKEN:g} minus the share of closes with a breach, and probability and pass"

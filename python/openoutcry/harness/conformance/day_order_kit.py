@@ -49,6 +49,8 @@ def _check_samples(subject: AgentUnderTest) -> None:
 
 
 DAY_ORDER_CHECK = Check(
-    "day_orders", "this package accepts and refuses the sample decisions with day orders as the kit states", _check_samples
+    "day_orders",
+    "this package accepts and refuses the sample decisions with day orders as the kit states",
+    _check_samples,
 )
 """The last check of an agent that returned a day order and passed all others."""

@@ -90,7 +90,8 @@ def _day_order_errors(report: Mapping[str, Any]) -> Iterator[str]:
     names = ("day_order_kit", "n_day_orders")
     is_later = report["contract_version"] == ACCEPTED_CONTRACT
     if present := [name for name in names if (name in report) != is_later]:
-        yield f"{' and '.join(names)} must be given for {ACCEPTED_CONTRACT} only; received {', '.join(present)} otherwise"
+        wanted = f"{' and '.join(names)} must be given for contract {ACCEPTED_CONTRACT} only"
+        yield f"{wanted}; received {', '.join(present)} otherwise"
     elif is_later:
         if report["day_order_kit"] != day_order_kit().digest:
             wanted = f"the kit of day orders must be {day_order_kit().digest[:12]}, that of this package"
