@@ -15,7 +15,7 @@ from openoutcry.verifiers_env.task_rows import Row
 
 EXAMPLE = '{"orders":[{"symbol":"NAME","action":"buy","target_weight":0.25}]}'
 
-_ORDER = {
+_ORDER: dict[str, Any] = {
     "type": "object",
     "properties": {
         "symbol": {"type": "string", "description": "A symbol of the market."},
