@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import leak_targets as targets
+import day_order_targets as targets
 import pytest
 
 from openoutcry.agents.day_orders import DAY_ORDER_FIELDS

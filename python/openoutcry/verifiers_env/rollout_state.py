@@ -76,7 +76,10 @@ class RolloutState:
 
     @property
     def offers_day_orders(self) -> bool:
-        """Whether the model reads about the fields of day orders: the row has them, and the market their prices."""
+        """Whether the model is offered the fields of day orders.
+
+        The row must have them, and the market opens, highs and lows.
+        """
         return self.row.orders == "day" and has_bar_ranges(self.windows[0].dataset)
 
     @property

@@ -32,7 +32,9 @@ const FILES: [(&str, &str); 16] = files![
     "unknown_observation_field.json",
 ];
 
-/// The sample decisions with day orders, a kit of their own: the digest of the first kit does not change.
+/// The sample decisions with day orders, a kit of their own.
+///
+/// The digest of the first kit does not depend on them.
 const DAY_ORDER_FILES: [(&str, &str); 2] = [
     ("negative.json", include_str!("../../../contract/conformance/v1.1/negative.json")),
     ("positive.json", include_str!("../../../contract/conformance/v1.1/positive.json")),

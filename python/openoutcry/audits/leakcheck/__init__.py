@@ -105,7 +105,7 @@ def _shown_periods(source: Source) -> float | None:
 
 
 def _compared_columns(base: Trace) -> tuple[str, ...]:
-    """Return the columns of values, without layouts, spaces and columns that may be empty and are."""
+    """Return the columns of values, without layouts, spaces and empty ones."""
     return tuple(
         name
         for name, values in base.columns.items()

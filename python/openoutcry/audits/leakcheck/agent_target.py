@@ -36,7 +36,7 @@ class AgentTarget:
         self._make = make
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
-        """Return the target weights, the conditions of day orders and the texts of each decision."""
+        """Return the target weights, conditions and texts of each decision."""
         dataset = dataset_of(source)
         n_bars = original.n_bars
         end = dataset.n_bars if cut is None else min(dataset.n_bars, cut + 1 + _AFTER)
@@ -79,7 +79,7 @@ def _recorded(agent: Callable[[Any], Any], texts: list[str]) -> Callable[[Any], 
 
 
 def _conditions(texts: Sequence[str], symbols: Sequence[str], n_bars: int) -> dict[str, Column]:
-    """Return the prices and times of day orders for each bar; NaN and None where missing."""
+    """Return the conditions of orders for each bar; NaN or None where missing."""
     columns: dict[str, Column] = {}
     for name in DAY_ORDER_FIELDS:
         for symbol in symbols:

@@ -111,7 +111,10 @@ class Report:
 
     @property
     def contract_version(self) -> str:
-        """The contract version of the examination: 1.1 if the agent returned day orders and passed all of 1.0."""
+        """The contract version of the examination.
+
+        It is 1.1 if the agent returned day orders and passed all checks of 1.0.
+        """
         return native.CONTRACT_VERSION if self.day_order_kit is None else ACCEPTED_CONTRACT
 
     @property

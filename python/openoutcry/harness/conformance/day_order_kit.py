@@ -38,7 +38,7 @@ def day_order_kit() -> DayOrderKit:
 
 
 def n_day_orders(subject: AgentUnderTest) -> int:
-    """Return the number of orders with a field of contract 1.1 in the answers of the episodes."""
+    """Return the number of orders with a field of contract 1.1 in the episodes."""
     answers = [answer for name in subject.episodes for _, answer in subject.transcripts.get(name, [])]
     orders = [order for answer in answers for order in json.loads(answer)["orders"]]
     return sum(not order.keys().isdisjoint(DAY_ORDER_FIELDS) for order in orders)

@@ -75,7 +75,10 @@ def examine(
 
 
 def _findings(subject: AgentUnderTest, transport: object, *, deterministic: bool) -> Iterator[Finding]:
-    """Yield the findings of the checks of the kit; those after the first failure are not run."""
+    """Yield the findings of the checks of the kit.
+
+    Checks after the first failure are not run.
+    """
     has_failed = False
     for check in checks_of(subject.kit):
         state = NOT_RUN if has_failed else check.excuse(transport, deterministic=deterministic)
