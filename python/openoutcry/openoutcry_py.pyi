@@ -72,6 +72,7 @@ __all__ = [
     "check_score_config",
     "conformance_files",
     "conformance_is_signed",
+    "day_order_conformance_files",
     "decay",
     "decompress",
     "deflate",
@@ -1395,6 +1396,9 @@ def canonicalize(text: str) -> str:
 
 def conformance_files() -> dict[str, str]:
     """Return the files of `contract/conformance` by name."""
+
+def day_order_conformance_files() -> dict[str, str]:
+    """Return the files of `contract/conformance/v1.1` by name."""
 
 def read_decision(text: str) -> str:
     """Return a parsed decision in canonical JSON.

@@ -11,7 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from builders import draw, env_of
+from builders import Draw, draw, env_of
+from day_order_samples import day_order, ranges
 from numpy.typing import ArrayLike
 
 import openoutcry as oo
@@ -21,12 +22,18 @@ Fields = dict[str, Any]
 ACTIONS = ("buy", "sell", "hold", "close")
 
 
-def episode(seed: int) -> tuple[Fields, Fields]:
-    """Return the inputs of a random episode, and its results in Python."""
+def episode(seed: int, *, day_orders: bool = False) -> tuple[Fields, Fields]:
+    """Return the inputs of a random episode, and its results in Python.
+
+    With `day_orders`, half of the orders have conditions, in a market with highs and lows.
+    """
     drawn, rng = draw(seed, odd_names=seed % 3 == 0), np.random.default_rng(seed)
+    if day_orders:
+        drawn = _with_ranges(drawn, np.random.default_rng([seed, 1]))
     lookback, fill_seed = int(rng.choice([1, 2, 5, 20])), int(rng.integers(2**64, dtype=np.uint64))
     market = oo.Dataset(_featured(drawn.dataset, rng)._core, name=f"market {seed}")
-    run, results = _run(market, drawn, lookback, fill_seed, rng)
+    agent = _agent(market.symbols, rng, day_orders=day_orders)
+    run, results = _run(market, drawn, lookback, fill_seed, agent)
     given = {
         "agent_id": f"agent {seed}",
         "market": base64.b64encode(market._core.to_bytes()).decode(),
@@ -48,6 +55,17 @@ def episode(seed: int) -> tuple[Fields, Fields]:
     return given, results | {"first": first, "n_differences": len(changed.differences)}
 
 
+def _with_ranges(drawn: Draw, rng: np.random.Generator) -> Draw:
+    """Return a draw with highs, lows and a gap of stops; a third of the accounts have no debt."""
+    dataset, costs, limits = drawn.dataset, drawn.costs.to_dict(), drawn.limits.to_dict()
+    tables = ranges(rng, dataset.close, dataset.open)
+    costs["stop_gap"] = float(rng.choice([0.0, 0.25, 1.0]))
+    if rng.random() < 1 / 3:
+        limits |= {"allow_short": False, "cash_account": True}
+    market = oo.Dataset.from_arrays(**(dataset._columns() | tables))
+    return drawn._replace(dataset=market, costs=oo.CostModel(**costs), limits=oo.Limits(**limits))
+
+
 def _featured(market: oo.Dataset, rng: np.random.Generator) -> oo.Dataset:
     """Return a market with features of symbols and of the market, in half of all episodes."""
     if rng.random() < 0.5:
@@ -56,8 +74,10 @@ def _featured(market: oo.Dataset, rng: np.random.Generator) -> oo.Dataset:
     return market.with_features({"signal \u00e9": rng.normal(size=shape), "breadth": rng.normal(size=shape[0])})
 
 
-def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.random.Generator) -> tuple[Any, Fields]:
-    agent, answers = _agent(market.symbols, rng), list[str]()
+def _run(
+    market: oo.Dataset, drawn: Draw, lookback: int, seed: int, agent: Callable[[Fields], str]
+) -> tuple[Any, Fields]:
+    answers = list[str]()
 
     def recorded(observation: Fields) -> str:
         answers.append(agent(observation))
@@ -83,18 +103,21 @@ def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.rando
     }
 
 
-def _agent(symbols: tuple[str, ...], rng: np.random.Generator) -> Callable[[Fields], str]:
+def _agent(symbols: tuple[str, ...], rng: np.random.Generator, *, day_orders: bool) -> Callable[[Fields], str]:
     """Return an agent with canonical decisions, which JavaScript reproduces byte for byte."""
     names = [*symbols, "no such symbol"]
 
     def decide(observation: Fields) -> str:
-        orders = []
+        orders: list[Fields] = []
+        closes = {view["symbol"]: view["close_history"][-1] for view in observation["symbols"]}
         for name in rng.permutation(names)[: rng.integers(len(names) + 1)].tolist():
             weight = round(float(rng.normal(0.0, rng.choice([0.3, 1.0, 60.0]))), 3) + 0.0
             action = ACTIONS[int(rng.choice(4, p=[0.4, 0.4, 0.1, 0.1]))]
             orders.append({"symbol": name, "action": action, "target_weight": weight})
             if rng.random() < 0.3:
                 orders[-1] |= {"confidence": round(float(rng.random()), 2), "rationale": "déjà vu \u2028 \U0001f680"}
+            if day_orders and name in closes and rng.random() < 0.5:
+                orders[-1] = day_order(rng, name, closes[name])
         return native.canonicalize(json.dumps({"orders": orders}))
 
     return decide

@@ -23,6 +23,7 @@ PACKAGE = ROOT / "rust" / "wasm" / "npm" / "dist"
 HERE = "tests/everywhere"
 N_EPISODES = count(1_000, 1_000)
 EXPECTED_CASES = 40
+N_DAY_ORDER_EPISODES = count(300, 300)
 SEEDS = (7, 2**64 - 1)
 
 
@@ -30,6 +31,11 @@ SEEDS = (7, 2**64 - 1)
 def episodes() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     print(f"{N_EPISODES} episodes of the seeds from 0 on")
     return [episode(seed) for seed in range(N_EPISODES)]
+
+
+@pytest.fixture(scope="module")
+def day_order_episodes() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    return [episode(seed, day_orders=True) for seed in range(N_DAY_ORDER_EPISODES)]
 
 
 @pytest.fixture(scope="module")
@@ -70,18 +76,36 @@ def test_the_vectors_of_the_contract_hold_in_a_browser(page: Any) -> None:
     holds_all_vectors(page.evaluate("() => window.faults()"))
 
 
-def test_episodes_are_the_same_in_node(episodes: list[Any], tmp_path: Path) -> None:
-    file = tmp_path / "episodes.json"
+def are_the_same_in_node(episodes: list[Any], folder: Path) -> None:
+    file = folder / "episodes.json"
     file.write_text(json.dumps([given for given, _ in episodes]), encoding="utf-8")
     results = in_node("episodes", file)
     assert results == [expected for _, expected in episodes]
 
 
-def test_episodes_are_the_same_in_a_browser(episodes: list[Any], page: Any) -> None:
+def are_the_same_in_a_browser(episodes: list[Any], page: Any) -> None:
     for first in range(0, len(episodes), 100):
         part = episodes[first : first + 100]
         results = page.evaluate("given => window.outcomes(given)", [given for given, _ in part])
         assert results == [expected for _, expected in part]
+
+
+def test_episodes_are_the_same_in_node(episodes: list[Any], tmp_path: Path) -> None:
+    are_the_same_in_node(episodes, tmp_path)
+
+
+def test_episodes_are_the_same_in_a_browser(episodes: list[Any], page: Any) -> None:
+    are_the_same_in_a_browser(episodes, page)
+
+
+def test_episodes_with_day_orders_are_the_same_in_node(day_order_episodes: list[Any], tmp_path: Path) -> None:
+    # Records of day orders state contract 1.1, and their hashes are compared.
+    assert sum(any("stop_loss" in text for text in given["decisions"]) for given, _ in day_order_episodes) > 200
+    are_the_same_in_node(day_order_episodes, tmp_path)
+
+
+def test_episodes_with_day_orders_are_the_same_in_a_browser(day_order_episodes: list[Any], page: Any) -> None:
+    are_the_same_in_a_browser(day_order_episodes, page)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

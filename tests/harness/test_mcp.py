@@ -19,6 +19,7 @@ from recorded_run import DATA, trend
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
+from openoutcry.agents.day_orders import DAY_ORDER_FIELDS
 from openoutcry.backtest.replay import replay
 from openoutcry.cli.mcp import EXAMPLES
 from openoutcry.cli.mcp import mcp as command
@@ -284,6 +285,43 @@ def test_the_decision_schema_of_step_is_the_contracts(kit: str) -> None:
         assert decision.is_valid(value) == judged[-1], case["name"]
     assert len(judged) > 10
     assert tool_schemas.decision()["examples"] == contract.schema["examples"]
+
+
+def test_day_orders_are_offered_only_if_every_market_has_ranges() -> None:
+    frozen = (CONTRACT / "frozen/v1.0/decision.schema.json").read_text("utf-8")
+    without = oo.data.load("ecb-fx")
+    plain = tool_schemas._inline_references(frozen)
+    for datasets in ([without], [DATA, without]):
+        schema = tool_schemas.inputs(markets_of(datasets))["step"]["properties"]["decision"]
+        # The same text: the order of the fields too.
+        assert json.dumps(schema) == json.dumps(plain)
+    offered = tool_schemas.inputs(markets_of([DATA]))["step"]["properties"]["decision"]
+    assert json.dumps(offered) == json.dumps(tool_schemas._inline_references(native.DECISION_SCHEMA))
+    orders = [each["properties"]["orders"]["items"]["properties"] for each in (offered, plain)]
+    assert tuple(orders[0])[len(orders[1]) :] == DAY_ORDER_FIELDS
+
+
+@pytest.mark.parametrize("missing", ["open", "high", "low"])
+def test_a_market_without_one_column_of_the_range_gets_the_plain_schema(missing: str) -> None:
+    columns = {name: value for name, value in DATA._columns().items() if name != missing}
+    market = oo.Dataset.from_arrays(**columns)
+    assert not tool_schemas.offers_day_orders(markets_of([market]))
+    assert tool_schemas.offers_day_orders(markets_of([DATA]))
+
+
+def test_an_episode_with_day_orders_equals_the_backtest() -> None:
+    def bracket(observation: dict[str, Any]) -> dict[str, Any]:
+        (view, *_) = observation["symbols"]
+        close = view["close_history"][-1]
+        order = {"symbol": view["symbol"], "action": "buy", "target_weight": 0.4}
+        return {"orders": [order | {"stop_loss": 0.99 * close, "take_profit": 1.01 * close}]}
+
+    manager = manager_of()
+    opened = new_session(manager)
+    steps = played(manager, opened, bracket)
+    events = [event for step in steps for event in step["info"]["events"]]
+    assert {event["reason"] for event in events if event["slug"] == "exited"} == {"stop_loss", "take_profit"}
+    assert [step["info"]["nav"] for step in steps] == list(backtest(DATA, agent=bracket).nav[1:])
 
 
 def test_the_schemas_of_the_package_are_the_contracts() -> None:

@@ -60,6 +60,11 @@ def environment(observation: Observation) -> Decision:
     return HOLD
 
 
+def contract(observation: Observation) -> Decision:
+    """State the contract version that the environment states."""
+    return {"orders": [], "reasoning": os.environ.get("OPENOUTCRY_CONTRACT", "none")}
+
+
 def parent(observation: Observation) -> Decision:
     """Start a child process and print its process id."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

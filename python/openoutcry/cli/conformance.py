@@ -264,9 +264,7 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
     if path is not None:
         console.print(f"  report: {plain(str(path), 200)}", highlight=False, soft_wrap=True)
     if found.failure is None:
-        from openoutcry.harness.conformance import BADGE
-
-        console.print(BADGE, style="bold green", highlight=False)
+        console.print(found.badge, style="bold green", highlight=False)
         return
     for line in failure_text(found.failure, found.seed).split("\n"):
         console.print(line, highlight=False, soft_wrap=True)

@@ -18,6 +18,7 @@ from openoutcry.errors import refusal
 from openoutcry.harness.agent_address import AgentAddress, invalid_url
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Launcher, Session
+from openoutcry.harness.contract_statement import ACCEPTED_CONTRACT, CONTRACT_HEADER
 from openoutcry.untrusted.terminal import readable
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ class HttpAgent(Launcher):
 class HttpSession(Session):
     """The requests of one run, over one keep-alive connection.
 
-    Each request carries the headers `OpenOutcry-Run`, a random id of the run, and `OpenOutcry-Step`, the index of its
-    bar. A retry repeats both.
+    Each request carries the headers `OpenOutcry-Run`, a random id of the run, `OpenOutcry-Step`, the index of its bar,
+    and `OpenOutcry-Contract`, the latest contract version that is accepted. A retry repeats them.
     """
 
     survives_faults = True
@@ -138,6 +139,7 @@ class HttpSession(Session):
             "accept-encoding": "identity",
             "openoutcry-run": self._run,
             "openoutcry-step": str(self._n_posts),
+            CONTRACT_HEADER: ACCEPTED_CONTRACT,
         }
         self._n_posts += 1
         build = partial(self._client.build_request, "POST", self._url, content=observation.encode(), headers=headers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -12,6 +12,7 @@ from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Launcher
 from openoutcry.harness.child_environment import agent_environment
+from openoutcry.harness.contract_statement import ACCEPTED_CONTRACT, CONTRACT_VARIABLE
 from openoutcry.harness.sandbox import Launch, Sandbox, Tier
 from openoutcry.harness.stderr_capture import Show, print_to_stderr
 from openoutcry.harness.stdio_transport import StdioSession
@@ -74,10 +75,16 @@ class ProcessAgent(Launcher):
         return self._start(self._show)
 
     def _start(self, show: Show) -> StdioSession:
+        command: Sequence[str]
+        environment: Mapping[str, str]
         if self._sandbox is not None:
             launch = self._sandboxed(self._sandbox)
-            return StdioSession(launch.command, launch.environment, self._bounds, show)
-        return StdioSession(self._command(), agent_environment(self._pass_on), self._bounds, show)
+            command, environment = launch.command, launch.environment
+        else:
+            command, environment = self._command(), agent_environment(self._pass_on)
+        # Last: the harness states its own version, also where a variable of that name is passed on.
+        stated = {**environment, CONTRACT_VARIABLE: ACCEPTED_CONTRACT}
+        return StdioSession(command, stated, self._bounds, show)
 
     def check(self) -> None:
         """Start and end the agent once, without an observation.

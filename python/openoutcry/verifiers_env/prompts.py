@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from openoutcry.openoutcry_py import Limits
+from openoutcry.agents.day_orders import DAY_ORDER_FIELDS
+from openoutcry.openoutcry_py import DECISION_SCHEMA, Limits
 from openoutcry.verifiers_env.episode_outcome import LEAST_VOLATILITY
 from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, RewardTerms
@@ -13,7 +15,7 @@ from openoutcry.verifiers_env.task_rows import Row
 
 EXAMPLE = '{"orders":[{"symbol":"NAME","action":"buy","target_weight":0.25}]}'
 
-_ORDER = {
+_ORDER: dict[str, Any] = {
     "type": "object",
     "properties": {
         "symbol": {"type": "string", "description": "A symbol of the market."},
@@ -30,42 +32,68 @@ _ORDER = {
     },
     "required": ["symbol", "action", "target_weight"],
 }
+_DAY_ORDERS = (
+    "An order may also have `limit_price`, `stop_price` or `at` (`open` or `close`), which state at which price and"
+    " when it fills in the next bar; otherwise it is dropped. `stop_loss` and `take_profit` exit from the whole"
+    " position at these prices, within that bar only."
+)
 _BROKEN = (
     f"If it is breached, u(x) is at most -{BROKEN:g} minus the share of closes with a breach, and probability and pass"
     " are 0."
 )
-TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "description": description,
-            "parameters": {"type": "object", "properties": properties, "required": required},
-        },
-    }
-    for name, description, properties, required in (
-        ("observe", "Return bars left, NAV, cash, weights and last closes.", {}, []),
-        (
-            "history",
-            "Return closes, oldest first.",
-            {
-                "symbol": {"type": "string", "description": "One symbol; all symbols by default."},
-                "n_bars": {"type": "integer", "description": "Number of closes; all available ones by default."},
+
+
+def _tools_with(order: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the tools, with the schema of an order."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": description,
+                "parameters": {"type": "object", "properties": properties, "required": required},
             },
-            [],
-        ),
-        (
-            "trade",
-            "Decide for this bar and advance to the next one. A symbol without an order keeps its position.",
-            {
-                "orders": {"type": "array", "items": _ORDER, "description": "At most one order per symbol."},
-                "reasoning": {"type": "string", "description": "Your reasoning, for the record; it is not rewarded."},
-            },
-            ["orders"],
-        ),
-        ("finish", "End the episode: current positions are held to its end.", {}, []),
-    )
-]
+        }
+        for name, description, properties, required in (
+            ("observe", "Return bars left, NAV, cash, weights and last closes.", {}, []),
+            (
+                "history",
+                "Return closes, oldest first.",
+                {
+                    "symbol": {"type": "string", "description": "One symbol; all symbols by default."},
+                    "n_bars": {"type": "integer", "description": "Number of closes; all available ones by default."},
+                },
+                [],
+            ),
+            (
+                "trade",
+                "Decide for this bar and advance to the next one. A symbol without an order keeps its position.",
+                {
+                    "orders": {"type": "array", "items": order, "description": "At most one order per symbol."},
+                    "reasoning": {
+                        "type": "string",
+                        "description": "Your reasoning, for the record; it is not rewarded.",
+                    },
+                },
+                ["orders"],
+            ),
+            ("finish", "End the episode: current positions are held to its end.", {}, []),
+        )
+    ]
+
+
+def _day_order() -> dict[str, Any]:
+    """Return the schema of an order with the optional fields of the contract."""
+    known = json.loads(DECISION_SCHEMA)["$defs"]["Order"]["properties"]
+    kept = ("type", "enum", "description")
+    fields = {name: {key: known[name][key] for key in kept if key in known[name]} for name in DAY_ORDER_FIELDS}
+    for field in fields.values():
+        field["description"] = field["description"].removeprefix("Contract 1.1. ")
+    return {**_ORDER, "properties": {**_ORDER["properties"], **fields}}
+
+
+TOOLS = _tools_with(_ORDER)
+DAY_ORDER_TOOLS = _tools_with(_day_order())
 
 
 def prompt(row: Row, style: str, terms: RewardTerms, rollout: RolloutState | None = None) -> str:
@@ -83,7 +111,7 @@ def prompt(row: Row, style: str, terms: RewardTerms, rollout: RolloutState | Non
         _account(row, rollout),
         _costs(row, rollout),
         _reward(row, terms),
-        _answer_format(style),
+        _answer_format(style) + (f" {_DAY_ORDERS}" if rollout.offers_day_orders else ""),
         f"Now, at the first close:\n{start}",
     )
     return "\n\n".join(parts)

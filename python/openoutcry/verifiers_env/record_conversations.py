@@ -14,7 +14,7 @@ from typing import Any
 
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.openoutcry_py import CONTRACT_VERSION, CostModel, Limits
 from openoutcry.records.run_record import RunRecord
 from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.parser import respond
@@ -59,7 +59,11 @@ class EpisodeSpec:
     def to_json(self) -> str:
         """Return it as JSON, which holds no price."""
         # Written for every episode: without copies, and in the form that the C encoder supports.
-        fields = vars(self) | {"row": vars(self.row), "terms": vars(self.terms)}
+        row = dict(vars(self.row))
+        if self.row.orders == "plain":
+            # The form of the specifications that were written before rows had the field.
+            del row["orders"]
+        fields = vars(self) | {"row": row, "terms": vars(self.terms)}
         return json.dumps(fields, sort_keys=True) + "\n"
 
 
@@ -137,10 +141,12 @@ def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark")
     Raises:
         OpenOutcryError: the run cannot be represented: it has other limits, or too many decisions.
     """
-    header = json.loads(record.to_json())["runs"][0]["header"]
+    run = json.loads(record.to_json())["runs"][0]
+    header = run["header"]
     limits = {name: value for name, value in Limits().to_dict().items() if value is not None}
     if header["limits"] != limits:
         raise refusal("rules_differ", f"a run must have the limits {limits}; received {header['limits']}")
+    versions = {each["contract_version"] for each in (header, *run["steps"]) if "contract_version" in each}
     start, end = header["window"]["start"], header["window"]["end"]
     return RunRow(
         split="train",
@@ -154,6 +160,7 @@ def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark")
         costs=CostModel(**header["costs"]).to_dict(),
         start=start,
         seed=int(header["fill"].get("seed", 0)),
+        orders="plain" if versions <= {CONTRACT_VERSION} else "day",
     )
 
 

@@ -15,7 +15,10 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
+from openoutcry.agents.day_orders import day_order_field
+from openoutcry.data.bar_ranges import has_bar_ranges
 from openoutcry.data.dataset import Dataset
+from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import Limits, OpenOutcryError
 from openoutcry.verifiers_env import row_markets
 from openoutcry.verifiers_env.task_rows import Row
@@ -26,6 +29,7 @@ MAX_READS = 4
 MAX_CHARACTERS = 20_000
 HOLD = '{"orders":[]}'
 _N_DIGITS = 6
+_PLAIN = ("`symbol`", "`action`", "`target_weight`", "`confidence`", "`rationale`")
 
 text_of = json.JSONEncoder(separators=(",", ":")).encode
 """Return a value as compact JSON, the format of all messages to a model."""
@@ -69,6 +73,14 @@ class RolloutState:
     def done(self) -> bool:
         """Whether the episode has ended."""
         return self.has_finished or (self._is_over and len(self.windows) == self.row.n_windows)
+
+    @property
+    def offers_day_orders(self) -> bool:
+        """Whether the model is offered the fields of day orders.
+
+        The row must have them, and the market opens, highs and lows.
+        """
+        return self.row.orders == "day" and has_bar_ranges(self.windows[0].dataset)
 
     @property
     def n_left(self) -> int:
@@ -126,6 +138,8 @@ class RolloutState:
             wanted = f"a decision must have at most {MAX_CHARACTERS:,} characters"
             return False, self.malformed(f"{wanted}; received {len(text):,}")
         try:
+            if self.row.orders == "plain":
+                _check_plain(text)
             stepped = self._env.step(text)
         except OpenOutcryError as error:
             return False, self.malformed(str(error), text)
@@ -188,6 +202,16 @@ def settings(row: Row) -> dict[str, Any]:
         "lookback": row.lookback,
         "seed": row.fill_seed,
     }
+
+
+def _check_plain(text: str) -> None:
+    """Refuse fields of day orders, as a harness of contract 1.0 does."""
+    try:
+        field = day_order_field(json.loads(text))
+    except (ValueError, RecursionError):
+        return
+    if field is not None:
+        raise refusal("unknown_field", f"fields of an order must be among {', '.join(_PLAIN)}; received `{field}`")
 
 
 # A stored text must also be a hold when its record is replayed, so a valid decision in the wrong place is not stored.

@@ -19,6 +19,7 @@ from openoutcry.verifiers_env.mandates import MANDATES
 
 SPLITS = ("train", "validation", "held-out")
 STYLES = ("tools", "text")
+ORDERS = ("plain", "day")
 HELD_OUT_SECRET = "OPENOUTCRY_HELD_OUT_SECRET"
 
 _DOMAIN = b"openoutcry/verifiers/v1\0"
@@ -57,6 +58,7 @@ class Row:
         mandate: One of `mandates.MANDATES`.
         masked: Whether symbols, dates and price levels of real data are replaced.
         costs: Trading costs, the fields of `CostModel`.
+        orders: One of `ORDERS`: orders of contract 1.0, or with the fields of day orders too.
     """
 
     split: str
@@ -70,10 +72,12 @@ class Row:
     mandate: str = "beat-benchmark"
     masked: bool = True
     costs: dict[str, float] = field(default_factory=lambda: CostModel().to_dict())
+    orders: str = "plain"
 
     def __post_init__(self) -> None:
         one_of("split", self.split, SPLITS)
         one_of("mandate", self.mandate, MANDATES)
+        one_of("orders", self.orders, ORDERS)
         checked_integer("index", self.index, 0, 2**31 - 1)
         checked_integer("n_symbols", self.n_symbols, 1, 100)
         checked_integer("horizon", self.horizon, 2, 2_520)

@@ -12,6 +12,7 @@ import verifiers.v1 as vf
 from pydantic import ConfigDict, Field
 from verifiers.v1.runtimes import Runtime
 
+from openoutcry.errors import refusal
 from openoutcry.verifiers_env import prompts, row_markets
 from openoutcry.verifiers_env.conversation_protocol import ConversationState
 from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
@@ -51,7 +52,9 @@ class TradingState(ConversationState):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """Tools of the style."""
-        return prompts.TOOLS if self.style == "tools" else []
+        if self.style != "tools":
+            return []
+        return prompts.DAY_ORDER_TOOLS if self.rollout.offers_day_orders else prompts.TOOLS
 
     def receive(self, message: dict[str, Any]) -> list[dict[str, Any]]:
         """Execute a message of the model, and return the messages that follow it."""
@@ -152,6 +155,8 @@ class VerifiersTasksetConfig(vf.TasksetConfig):
     """Whether symbols, dates and price levels of real data are replaced."""
     costs: dict[str, float] = Field(default_factory=dict)
     """Fields of `CostModel` that differ from its defaults, such as `fee_bps`."""
+    orders: str = "plain"
+    """`plain`, or `day` to offer limits, stops, exits and fills at the close in a market with opens, highs and lows."""
     num_tasks: int = Field(1_000, ge=1)
     """Number of tasks."""
 
@@ -170,6 +175,9 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
         one_of("style", config.style, STYLES)
         first = self.row(0)
         secret_of(config.split)
+        if config.orders == "day" and not RolloutState(first).offers_day_orders:
+            wanted = "`orders` must be `plain` in a market without opens, highs and lows"
+            raise refusal("argument_invalid", f"{wanted}; received `day` for `{config.market}`")
         terms = terms_of(config.task)
         tasks = (self.row(index) if index else first for index in range(config.num_tasks))
         return (self._task(row, terms) for row in tasks)
@@ -206,6 +214,7 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
             mandate=mandates[index % len(mandates)] if config.mandate == "all" else config.mandate,
             masked=config.masked,
             costs=costs_of(config.costs).to_dict(),
+            orders=config.orders,
         )
 
 

@@ -32,14 +32,32 @@ const FILES: [(&str, &str); 16] = files![
     "unknown_observation_field.json",
 ];
 
+/// The sample decisions with day orders, a kit of their own.
+///
+/// The digest of the first kit does not depend on them.
+const DAY_ORDER_FILES: [(&str, &str); 2] = [
+    ("negative.json", include_str!("../../../contract/conformance/v1.1/negative.json")),
+    ("positive.json", include_str!("../../../contract/conformance/v1.1/positive.json")),
+];
+
 /// Return the files of `contract/conformance` by name.
 #[pyfunction]
 pub fn conformance_files(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let files = PyDict::new(py);
-    for (name, text) in FILES {
-        files.set_item(name, text)?;
+    by_name(py, &FILES)
+}
+
+/// Return the files of `contract/conformance/v1.1` by name.
+#[pyfunction]
+pub fn day_order_conformance_files(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    by_name(py, &DAY_ORDER_FILES)
+}
+
+fn by_name<'py>(py: Python<'py>, files: &[(&str, &str)]) -> PyResult<Bound<'py, PyDict>> {
+    let texts = PyDict::new(py);
+    for (name, text) in files {
+        texts.set_item(name, text)?;
     }
-    Ok(files)
+    Ok(texts)
 }
 
 /// Return a parsed decision in canonical JSON.

@@ -110,6 +110,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(readable_text::readable_message, module)?)?;
     module.add_function(wrap_pyfunction!(readable_text::readable_text, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::conformance_files, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance::day_order_conformance_files, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::conformance_is_signed, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::read_decision, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::sign_conformance, module)?)?;

@@ -105,13 +105,13 @@ def _shown_periods(source: Source) -> float | None:
 
 
 def _compared_columns(base: Trace) -> tuple[str, ...]:
-    """Return the columns of values, without layouts, spaces and empty texts."""
+    """Return the columns of values, without layouts, spaces and empty ones."""
     return tuple(
         name
         for name, values in base.columns.items()
         if not name.endswith(LAYOUT)
         and name.split(".")[0].split("[")[0] not in SPACES
-        and (name not in base.free_text or any(value != "" for value in values[not_missing(values)]))
+        and (name not in base.free_text | base.optional or any(value != "" for value in values[not_missing(values)]))
     )
 
 

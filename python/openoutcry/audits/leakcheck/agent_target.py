@@ -1,4 +1,4 @@
-"""Agents as leak check targets: decisions and texts for each bar of a backtest."""
+"""Agents as leak check targets: each decision of a backtest, with its texts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry.agents import Baseline
+from openoutcry.agents.day_orders import DAY_ORDER_FIELDS
 from openoutcry.agents.decision_codec import decision_text
 from openoutcry.audits.leakcheck.frame_columns import Column, Source, iso
 from openoutcry.audits.leakcheck.target_trace import Trace
@@ -35,7 +36,7 @@ class AgentTarget:
         self._make = make
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
-        """Return the target weights and the texts of each decision."""
+        """Return the target weights, conditions and texts of each decision."""
         dataset = dataset_of(source)
         n_bars = original.n_bars
         end = dataset.n_bars if cut is None else min(dataset.n_bars, cut + 1 + _AFTER)
@@ -54,8 +55,16 @@ class AgentTarget:
             weights = np.full(n_bars, np.nan)
             weights[: len(decided)] = decided[:, place]
             columns[f"weight[{symbol}]"] = weights
+        conditions = _conditions(texts, list(dataset.symbols), n_bars)
         free_text = _free_text(texts, list(dataset.symbols), n_bars)
-        return Trace(columns | free_text, np.arange(n_bars), present, is_whole=False, free_text=frozenset(free_text))
+        return Trace(
+            columns | conditions | free_text,
+            np.arange(n_bars),
+            present,
+            is_whole=False,
+            free_text=frozenset(free_text),
+            optional=frozenset(conditions),
+        )
 
     def start_bar(self, source: Source) -> None:
         """Return None: an agent decides from the first bar on."""
@@ -67,6 +76,20 @@ def _recorded(agent: Callable[[Any], Any], texts: list[str]) -> Callable[[Any], 
         return texts[-1]
 
     return decide
+
+
+def _conditions(texts: Sequence[str], symbols: Sequence[str], n_bars: int) -> dict[str, Column]:
+    """Return the conditions of orders for each bar; NaN or None where missing."""
+    columns: dict[str, Column] = {}
+    for name in DAY_ORDER_FIELDS:
+        for symbol in symbols:
+            columns[f"{name}[{symbol}]"] = np.full(n_bars, None, object) if name == "at" else np.full(n_bars, np.nan)
+    for bar, text in enumerate(texts):
+        for order in json.loads(text)["orders"]:
+            for name in DAY_ORDER_FIELDS:
+                if name in order and f"{name}[{order['symbol']}]" in columns:
+                    columns[f"{name}[{order['symbol']}]"][bar] = order[name]
+    return columns
 
 
 def _free_text(texts: Sequence[str], symbols: Sequence[str], n_bars: int) -> dict[str, Column]:

@@ -31,6 +31,7 @@ class Trace:
         flags: Columns that mark the end of an episode; NaN before the first step. They also cover the last bar, whose
             observation is not compared.
         free_text: Columns of texts next to decisions, which may differ between runs.
+        optional: Columns that are listed as compared only if they have a value.
         order: Rows in the order in which the target returned them; None if it returns them one by one.
         types: Type of each column: `f4` or `f8` for floats, otherwise the kind of the dtype.
     """
@@ -41,6 +42,7 @@ class Trace:
     is_whole: bool
     flags: frozenset[str] = frozenset()
     free_text: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
     order: npt.NDArray[np.intp] | None = None
     types: Mapping[str, str] = field(default_factory=dict)
 

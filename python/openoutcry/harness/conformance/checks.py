@@ -55,7 +55,7 @@ class Check:
 def checks_of(kit: Kit) -> list[Check]:
     """Return the checks of a kit, in order."""
     first = [
-        Check("kit", "this package accepts and refuses the sample decisions as the kit states", check_reader),
+        Check("kit", "this package accepts and refuses the sample decisions as the kit states", _check_reader),
         Check("silent_before", "writes nothing before the first observation", _check_silent_before, PROCESS),
         Check("first_answer", "starts, and answers one observation with a decision, in time", _check_first_answer),
         Check("one_line_each", "writes one line for each line that it reads", _check_one_line_each, PROCESS),
@@ -79,6 +79,10 @@ def checks_of(kit: Kit) -> list[Check]:
         Check(IGNORE, "answers as if unknown fields were absent", _check_ignores, CLAIM),
     ]
     return [*first, *cases, *last]
+
+
+def _check_reader(subject: AgentUnderTest) -> None:
+    check_reader(subject.kit.samples)
 
 
 def _check_silent_before(subject: AgentUnderTest) -> None:

@@ -14,10 +14,15 @@ from openoutcry.harness import Bounds
 from openoutcry.harness.conformance.agent_under_test import Times
 from openoutcry.harness.conformance.decision_rules import Failure, ascii_excerpt
 from openoutcry.harness.conformance.invalid_input import Advice
+from openoutcry.harness.contract_statement import ACCEPTED_CONTRACT
 
 REPORT_VERSION = "1.0"
 BADGE = f"conforms to the OpenOutcry Agent Interface v{native.CONTRACT_VERSION}"
 """The badge of an agent that passed; `GOVERNANCE.md` defines its meaning."""
+DAY_ORDER_BADGE = f"conforms to the OpenOutcry Agent Interface v{ACCEPTED_CONTRACT}"
+"""The badge of an agent that passed, with day orders in its decisions."""
+BADGES = {native.CONTRACT_VERSION: BADGE, ACCEPTED_CONTRACT: DAY_ORDER_BADGE}
+"""The badge of each contract version that a report can state."""
 
 PASSED, FAILED = "passed", "failed"
 NOT_APPLICABLE, NOT_CLAIMED, NOT_RUN = "not_applicable", "not_claimed", "not_run"
@@ -74,6 +79,8 @@ class Report:
         times: Response times.
         seed: Seed of the market of the second episode.
         n_orders: Number of orders in all checked answers.
+        n_day_orders: Number of orders with a field of contract 1.1 in the episodes.
+        day_order_kit: Digest of the kit of contract 1.1; None if the agent was not examined to it.
         files: Digests of the files of the agent; None for a server or a callable.
     """
 
@@ -88,6 +95,8 @@ class Report:
     times: Times
     seed: int = 0
     n_orders: int = 0
+    n_day_orders: int = 0
+    day_order_kit: str | None = None
     files: Sequence[Mapping[str, str | None]] | None = None
 
     @property
@@ -99,6 +108,19 @@ class Report:
     def conforms(self) -> bool:
         """Whether no check failed."""
         return self.failure is None
+
+    @property
+    def contract_version(self) -> str:
+        """The contract version of the examination.
+
+        It is 1.1 if the agent returned day orders and passed all checks of 1.0.
+        """
+        return native.CONTRACT_VERSION if self.day_order_kit is None else ACCEPTED_CONTRACT
+
+    @property
+    def badge(self) -> str | None:
+        """The badge; None for an agent that does not conform."""
+        return BADGES[self.contract_version] if self.conforms else None
 
     @property
     def timing(self) -> dict[str, float | int | None]:
@@ -127,7 +149,7 @@ class Report:
 
         document: dict[str, Any] = {
             "report_version": REPORT_VERSION,
-            "contract_version": native.CONTRACT_VERSION,
+            "contract_version": self.contract_version,
             "package_version": __version__,
             "kit": self.kit,
             "seed": self.seed,
@@ -144,8 +166,10 @@ class Report:
         if self.harness is not None:
             files = {} if self.files is None else {"files": [dict(each) for each in self.files]}
             document["harness"] = {**self.harness, **files}
-        if self.conforms:
-            document["badge"] = BADGE
+        if self.day_order_kit is not None:
+            document |= {"day_order_kit": self.day_order_kit, "n_day_orders": self.n_day_orders}
+        if self.badge is not None:
+            document["badge"] = self.badge
         return signed(document, private_key)
 
     def to_json(self, private_key: bytes | None = None) -> str:

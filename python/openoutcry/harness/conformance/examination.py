@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from time import perf_counter
 
@@ -11,6 +11,7 @@ from openoutcry.harness.conformance.agent_files import file_entries, files_of
 from openoutcry.harness.conformance.agent_under_test import AgentUnderTest
 from openoutcry.harness.conformance.checks import Check, checks_of
 from openoutcry.harness.conformance.conformance_report import FAILED, NOT_RUN, PASSED, Finding, Report
+from openoutcry.harness.conformance.day_order_kit import DAY_ORDER_CHECK, day_order_kit, n_day_orders
 from openoutcry.harness.conformance.decision_rules import Failure
 from openoutcry.harness.conformance.invalid_input import Advice, advise
 from openoutcry.harness.conformance.kit import Kit, kit
@@ -44,14 +45,13 @@ def examine(
     files = files_of(launcher)
     transport = launcher.harness and launcher.harness["transport"]
     findings: list[Finding] = []
-    for check in checks_of(subject.kit):
-        if any(each.state == FAILED for each in findings):
-            state: str | None = NOT_RUN
-        else:
-            state = check.excuse(transport, deterministic=deterministic)
-        found = _checked(check, subject) if state is None else Finding(check.name, check.wanted, state)
+    for found in _findings(subject, transport, deterministic=deterministic):
         findings.append(found)
         show(found)
+    day_orders = 0
+    if all(each.state != FAILED for each in findings) and (day_orders := n_day_orders(subject)):
+        findings.append(_checked(DAY_ORDER_CHECK, subject))
+        show(findings[-1])
     advice: list[Advice] = []
     # A callable in this process receives parsed observations, not text.
     if transport and all(each.state != FAILED for each in findings):
@@ -69,7 +69,22 @@ def examine(
         files=None if files is None else file_entries(files, files_of(launcher) or {}),
         seed=subject.seed,
         n_orders=subject.n_orders,
+        n_day_orders=day_orders,
+        day_order_kit=day_order_kit().digest if day_orders else None,
     )
+
+
+def _findings(subject: AgentUnderTest, transport: object, *, deterministic: bool) -> Iterator[Finding]:
+    """Yield the findings of the checks of the kit.
+
+    Checks after the first failure are not run.
+    """
+    has_failed = False
+    for check in checks_of(subject.kit):
+        state = NOT_RUN if has_failed else check.excuse(transport, deterministic=deterministic)
+        found = _checked(check, subject) if state is None else Finding(check.name, check.wanted, state)
+        has_failed = has_failed or found.state == FAILED
+        yield found
 
 
 def _checked(check: Check, subject: AgentUnderTest) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -53,6 +53,14 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Samples:
+    """Sample decisions for readers; the attributes are those of `Kit`."""
+
+    accepted: tuple[tuple[str, str, Mapping[str, Any]], ...]
+    refused: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
 class Kit:
     """Cases for agents and sample decisions for readers.
 
@@ -69,6 +77,11 @@ class Kit:
     refused: tuple[tuple[str, str, str], ...]
     digest: str
     n_drawn: int = random_market.N_BARS
+
+    @property
+    def samples(self) -> Samples:
+        """The sample decisions."""
+        return Samples(self.accepted, self.refused)
 
     @property
     def opening(self) -> str:
@@ -106,11 +119,18 @@ def read(files: Mapping[str, str]) -> Kit:
         if not set(DUTIES[:2]) <= set(case.duties) <= set(DUTIES):
             wanted = f"`agent_must` of {case.name} must be {' and '.join(DUTIES[:2])}, and at most {DUTIES[2]}"
             raise refusal("argument_invalid", f"{wanted}; received {', '.join(case.duties) or 'nothing'}")
-    samples = [(f"{each['name']}[{i}]", one) for each in fixtures for i, one in enumerate(each["decisions"])]
-    samples += [(each["name"], each) for each in content["positive.json"]]
-    accepted = tuple((name, each["decision"], each["parsed"]) for name, each in samples)
-    refused = tuple((each["name"], each["decision"], each["slug"]) for each in content["negative.json"])
-    return Kit(tuple(cases), accepted, refused, _digest(files, cases))
+    given = [(f"{each['name']}[{i}]", one) for each in fixtures for i, one in enumerate(each["decisions"])]
+    samples = samples_of(content, given)
+    return Kit(tuple(cases), samples.accepted, samples.refused, _digest(files, cases))
+
+
+def samples_of(content: Mapping[str, Any], more: Iterable[tuple[str, Mapping[str, Any]]] = ()) -> Samples:
+    """Return the samples of parsed files, after `more` names and accepted decisions."""
+    accepted = [*more, *((each["name"], each) for each in content["positive.json"])]
+    return Samples(
+        tuple((name, each["decision"], each["parsed"]) for name, each in accepted),
+        tuple((each["name"], each["decision"], each["slug"]) for each in content["negative.json"]),
+    )
 
 
 @cache

@@ -10,12 +10,12 @@ from openoutcry import openoutcry_py as native
 from openoutcry.harness.conformance.decision_rules import Failure
 
 if TYPE_CHECKING:
-    from openoutcry.harness.conformance.agent_under_test import AgentUnderTest
+    from openoutcry.harness.conformance.kit import Samples
 
 
-def check_reader(subject: AgentUnderTest) -> None:
+def check_reader(samples: Samples) -> None:
     """Check that each sample decision is accepted or refused as the kit states."""
-    for name, text, parsed in subject.kit.accepted:
+    for name, text, parsed in samples.accepted:
         try:
             read = json.loads(native.read_decision(text))
         except native.OpenOutcryError as error:
@@ -24,7 +24,7 @@ def check_reader(subject: AgentUnderTest) -> None:
             expected = json.dumps(parsed)
             message = f"the kit's decision {name} must parse to its `parsed` value; received a different one"
             raise Failure(message, received=text, expected=expected)
-    for name, text, slug in subject.kit.refused:
+    for name, text, slug in samples.refused:
         try:
             native.read_decision(text)
         except native.OpenOutcryError as error:

@@ -28,6 +28,7 @@ def summary(report: Mapping[str, Any]) -> list[str]:
         f"limits: {allowed}",
         f"answers: {timing['n_answers']:,} in {timing['n_sessions']:,} sessions{_longest(timing)}",
         f"orders: {report['n_orders']:,}{evidence}",
+        *([f"day orders: {report['n_day_orders']:,}"] if "n_day_orders" in report else []),
         f"deterministic: {'claimed and checked' if report['deterministic'] else 'not claimed'}",
         f"signed: {signer}",
     ]

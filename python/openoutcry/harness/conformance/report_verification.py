@@ -10,13 +10,15 @@ from typing import Any
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.harness.conformance.checks import checks_of
-from openoutcry.harness.conformance.conformance_report import BADGE, FAILED, NOT_RUN, PASSED, digest_of
+from openoutcry.harness.conformance.conformance_report import BADGES, FAILED, NOT_RUN, PASSED, digest_of
+from openoutcry.harness.conformance.day_order_kit import DAY_ORDER_CHECK, day_order_kit
 from openoutcry.harness.conformance.decision_rules import ascii_excerpt
 from openoutcry.harness.conformance.json_schema import first_schema_error
 from openoutcry.harness.conformance.kit import Kit, kit
+from openoutcry.harness.contract_statement import ACCEPTED_CONTRACT
 from openoutcry.untrusted.counted_nouns import counted
 
-WITHOUT_ANSWERS = frozenset({"kit", "silent_before", "one_line_each", "ends"})
+WITHOUT_ANSWERS = frozenset({"kit", "silent_before", "one_line_each", "ends", DAY_ORDER_CHECK.name})
 """Checks without answers of their own; every other check has at least one answer if it passed."""
 _DATE = "%Y-%m-%dT%H:%M:%SZ"
 _CLOCK_SECONDS = 1.0
@@ -41,11 +43,11 @@ def verify_report(text: str, public_key: bytes | None = None) -> list[str]:
     if report["digest"] != digest_of(report).hex():
         errors.append("the digest must match the content; received a different one")
     errors += _signature_errors(report, public_key)
-    if report["contract_version"] != native.CONTRACT_VERSION or report["kit"] != kit().digest:
+    if report["contract_version"] not in BADGES or report["kit"] != kit().digest:
         wanted = f"contract and kit must be {native.CONTRACT_VERSION} and {kit().digest[:12]}, those of this package"
         errors.append(f"{wanted}; received {ascii_excerpt(report['contract_version'], 20)} and {report['kit'][:12]}")
     else:
-        errors += _checks_errors(report, kit())
+        errors += [*_day_order_errors(report), *_checks_errors(report, kit())]
     return [*errors, *_harness_errors(report), *_number_errors(report)]
 
 
@@ -83,16 +85,33 @@ def _signature_errors(report: Mapping[str, Any], public_key: bytes | None) -> li
     return []
 
 
+def _day_order_errors(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the errors of what a report of contract 1.1 states in addition."""
+    names = ("day_order_kit", "n_day_orders")
+    is_later = report["contract_version"] == ACCEPTED_CONTRACT
+    if present := [name for name in names if (name in report) != is_later]:
+        wanted = f"{' and '.join(names)} must be given for contract {ACCEPTED_CONTRACT} only"
+        yield f"{wanted}; received {', '.join(present)} otherwise"
+    elif is_later:
+        if report["day_order_kit"] != day_order_kit().digest:
+            wanted = f"the kit of day orders must be {day_order_kit().digest[:12]}, that of this package"
+            yield f"{wanted}; received {report['day_order_kit'][:12]}"
+        if not 1 <= report["n_day_orders"] <= report["n_orders"]:
+            wanted = f"day orders must be from 1 to all orders, {report['n_orders']:,}"
+            yield f"{wanted}; received {report['n_day_orders']:,}"
+
+
 def _checks_errors(report: Mapping[str, Any], of_kit: Kit) -> list[str]:
     # The badge requires every applicable check.
-    wanted = [check.name for check in checks_of(of_kit)]
+    checks = checks_of(of_kit) + ([DAY_ORDER_CHECK] if report["contract_version"] == ACCEPTED_CONTRACT else [])
+    wanted = [check.name for check in checks]
     received = [each["check"] for each in report["checks"]]
     if received != wanted:
         return [f"the report must have the {len(wanted)} checks of its kit, in order; received {len(received)}"]
     errors: list[str] = []
     transport = report.get("harness", {}).get("transport")
     has_failed = False
-    for check, each in zip(checks_of(of_kit), report["checks"], strict=True):
+    for check, each in zip(checks, report["checks"], strict=True):
         state = check.excuse(transport, deterministic=report["deterministic"]) or PASSED
         known = [NOT_RUN] if has_failed else [state] if state != PASSED else [PASSED, FAILED]
         if each["state"] in known:
@@ -100,7 +119,8 @@ def _checks_errors(report: Mapping[str, Any], of_kit: Kit) -> list[str]:
         else:
             errors.append(f"{check.name} must be {' or '.join(known)}; received {each['state']}")
         has_failed = has_failed or each["state"] == FAILED
-    if report["conforms"] == has_failed or report.get("badge") != (BADGE if report["conforms"] else None):
+    badge = BADGES[report["contract_version"]] if report["conforms"] else None
+    if report["conforms"] == has_failed or report.get("badge") != badge:
         errors.append("the conclusion must follow from the checks; received a different one")
     return errors
 

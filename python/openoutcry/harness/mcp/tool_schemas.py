@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from openoutcry import openoutcry_py as native
+from openoutcry.agents.day_orders import DAY_ORDER_FIELDS, day_order_field
+from openoutcry.data.bar_ranges import has_bar_ranges
 from openoutcry.harness.mcp.market_selection import Market
 from openoutcry.harness.mcp.tool_arguments import AGENT, MOST_AGENT, MOST_LOOKBACK, MOST_SEED, NULLABLE
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -46,9 +48,28 @@ _NUMBERS: Schema = {"type": "object", "additionalProperties": {"type": "number"}
 _TEXTS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
-def decision() -> Schema:
-    """Return the contract's schema of a decision."""
-    return _inline_references(native.DECISION_SCHEMA)
+def decision(*, day_orders: bool = True) -> Schema:
+    """Return the contract's schema of a decision.
+
+    Args:
+        day_orders: Whether orders have the fields of contract 1.1. Without them it is the schema of contract 1.0.
+    """
+    schema = _inline_references(native.DECISION_SCHEMA)
+    if not day_orders:
+        order = schema["properties"]["orders"]["items"]
+        for name in DAY_ORDER_FIELDS:
+            del order["properties"][name]
+        del order["dependentSchemas"]
+        schema["examples"] = [each for each in schema["examples"] if day_order_field(each) is None]
+    return schema
+
+
+def offers_day_orders(markets: Sequence[Market]) -> bool:
+    """Return whether all named markets have the opens, highs and lows of day orders.
+
+    The list of tools is the same for every session, so one market without them is enough not to offer the fields.
+    """
+    return all(has_bar_ranges(market.dataset) for market in markets)
 
 
 def observation() -> Schema:
@@ -59,7 +80,7 @@ def observation() -> Schema:
 def inputs(markets: Sequence[Market]) -> dict[str, Schema]:
     """Return the input schema of each tool."""
     of_session = _object({"session": _SESSION})
-    step = _object({"session": _SESSION, "decision": decision()})
+    step = _object({"session": _SESSION, "decision": decision(day_orders=offers_day_orders(markets))})
     return {"reset": _reset(markets), "observe": of_session, "step": step, "score": of_session}
 
 

@@ -35,6 +35,16 @@ export interface Order {
   target_weight: number;
   confidence?: number;
   rationale?: string;
+  /** Contract 1.1: the highest price of a purchase, the lowest of a sale, in the next bar. Excluded by `hold`. */
+  limit_price?: number;
+  /** Contract 1.1: the price that activates the order. Excluded by `hold` and by `at` the close. */
+  stop_price?: number;
+  /** Contract 1.1: from the open of the next bar on, the default, or at its close. Excluded by `hold`. */
+  at?: "open" | "close";
+  /** Contract 1.1: exit from the whole position in the next bar, at this price or worse. */
+  stop_loss?: number;
+  /** Contract 1.1: exit from the whole position in the next bar, at this price or better. */
+  take_profit?: number;
 }
 
 /** The decision of an agent; a symbol without an order is held. */
@@ -47,7 +57,28 @@ export interface Decision {
 export interface StepInfo {
   nav: number;
   costs: Record<string, number>;
-  events: Record<string, unknown>[];
+  events: StepEvent[];
+  [member: string]: unknown;
+}
+
+/** An event of a step; `contract/errors.json` lists the fields and reasons of each slug. */
+export interface StepEvent {
+  slug:
+    | "refused"
+    | "stale_price"
+    | "limited"
+    | "delisted"
+    | "unfilled"
+    | "filled"
+    | "exited"
+    | "liquidated"
+    | "ruined"
+    | (string & {});
+  symbol?: string;
+  shares?: number;
+  price?: number;
+  /** Why, such as `limit_not_reached` of an unfilled day order, or `stop_loss` of an exit. */
+  reason?: string;
   [member: string]: unknown;
 }
 
@@ -61,6 +92,8 @@ export interface Costs {
   cash_bps?: number;
   borrow_bps?: number;
   capital?: number;
+  /** Where a stop inside the bar fills: from its price, 0, the default, to the extreme of the bar, 1. */
+  stop_gap?: number;
 }
 
 /** Limits on a decision; absent fields have the default of the contract, `null` or `Infinity` is no limit. */
@@ -70,6 +103,8 @@ export interface Limits {
   allow_short?: boolean;
   max_participation?: number | null;
   maintenance_margin?: number;
+  /** Whether purchases are cut to the cash there is; needs `allow_short: false`. */
+  cash_account?: boolean;
 }
 
 /** Settings of a run, with the names of the record header. */
