@@ -974,7 +974,10 @@ class Settings(TypedDict):
 
 @type_check_only
 class Conditions(TypedDict):
-    """Prices and times of the orders of a table; each of shape `(n_bars, n_symbols)` or None; at run time a dict."""
+    """Prices and times of the orders of a table; at run time a dict.
+
+    Each of shape `(n_bars, n_symbols)`, or None.
+    """
 
     limit_price: _Table | None
     stop_price: _Table | None
@@ -1483,7 +1486,10 @@ def parquet_columns(source: PathLike[str] | npt.NDArray[np.uint8]) -> list[list[
     """
 
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings, conditions: Conditions | None = None) -> Run:
-    """Run target weights, shape `(n_bars, n_symbols)`, over a window, with conditions of their orders."""
+    """Run target weights over a window, with conditions of their orders.
+
+    Each has the shape `(n_bars, n_symbols)`.
+    """
 
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
     """Refuse a market given as rows whose tables would be much larger than the rows."""

@@ -12,7 +12,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import is_bool
-from openoutcry.backtest.order_conditions import ConditionalWeights
+from openoutcry.backtest.conditional_weights import ConditionalWeights
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
@@ -55,7 +55,7 @@ def executed(dataset: Dataset, agent: Any, settings: native.Settings, name: str,
 
 
 def _tables(dataset: Dataset, agent: Any) -> tuple[npt.NDArray[np.float64], native.Conditions | None]:
-    """Return weights as an array, with the conditions of their orders if there are any."""
+    """Return weights as an array, and the conditions of their orders, if any."""
     if isinstance(agent, ConditionalWeights):
         return agent.tables(dataset)
     return weight_table(dataset, agent), None

@@ -17,7 +17,7 @@ from openoutcry.arguments import checked_text
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.execution import executed
 from openoutcry.backtest.fill_columns import FillColumns, fill_columns
-from openoutcry.backtest.order_conditions import ConditionalWeights, OrderConditions
+from openoutcry.backtest.conditional_weights import ConditionalWeights, OrderConditions
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.run_columns import run_columns
 from openoutcry.backtest.settings import settings_of

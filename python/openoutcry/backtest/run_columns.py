@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from openoutcry.backtest.run import Run
+from openoutcry.data.dataset import Dataset
+
+_Column = npt.NDArray[Any]
 
 
-def run_columns(run: Run) -> dict[str, npt.NDArray[Any]]:
+class _Run(Protocol):
+    """The parts of a run that its columns show."""
+
+    @property
+    def dataset(self) -> Dataset: ...
+    @property
+    def nav(self) -> _Column: ...
+    @property
+    def returns(self) -> _Column: ...
+    @property
+    def turnover(self) -> _Column: ...
+    @property
+    def costs(self) -> Mapping[str, _Column]: ...
+    @property
+    def weights(self) -> _Column: ...
+
+
+def run_columns(run: _Run) -> dict[str, _Column]:
     """Return NAV, return, turnover, costs and weights per bar, shape `(n_bars,)` each."""
     columns = {"nav": run.nav, "return": np.concatenate([[np.nan], run.returns])}
     for kind, values in {"turnover": run.turnover, **run.costs}.items():

@@ -30,7 +30,9 @@ def weight_table(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
 
 
 def aligned_table(dataset: Dataset, values: Any, name: str) -> npt.NDArray[np.float64]:
-    """Return numbers of bars by symbols as an array of shape `(n_bars, n_symbols)`, float64.
+    """Return numbers of bars by symbols as an array.
+
+    Shape `(n_bars, n_symbols)`, float64.
 
     Raises:
         OpenOutcryError: as `weight_table`; the message has the name of the argument.

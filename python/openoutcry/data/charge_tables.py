@@ -6,7 +6,10 @@ from openoutcry.data.columns import StoredTable
 
 
 class ChargeTables:
-    """The tables of a market in place of numbers of the cost model; None where it has none."""
+    """The tables of a market in place of numbers of the cost model.
+
+    None where it has none.
+    """
 
     half_spread_bps = StoredTable["Table | None"]("Half-spreads in place of `slippage_bps`.")
     fee_bps = StoredTable["Table | None"]("Commissions in place of that of the cost model.")

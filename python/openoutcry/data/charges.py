@@ -1,4 +1,7 @@
-"""Costs by symbol and bar, and funding: columns of a market in place of numbers of the cost model."""
+"""Costs by symbol and bar, and funding.
+
+They are columns of a market in place of numbers of the cost model.
+"""
 
 from __future__ import annotations
 

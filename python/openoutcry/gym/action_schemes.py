@@ -37,7 +37,10 @@ class ActionScheme(Protocol):
 
     @property
     def brackets(self) -> npt.NDArray[np.float64] | None:
-        """Distances of the exits of the actions read last, shape `(n_lanes, n, 2)`; None without exits."""
+        """Distances of the exits of the actions read last.
+
+        Shape `(n_lanes, n, 2)`; None without exits.
+        """
 
     def read(self, actions: Any, n_lanes: int) -> _Read:
         """Return target weights, and the symbols to hold or None; both `(n_lanes, n)`.
@@ -178,7 +181,10 @@ class Levels:
 
 
 def brackets_of(scheme: ActionScheme | None) -> npt.NDArray[np.float64] | None:
-    """Return the distances of the only lane that a scheme has read last; None without exits."""
+    """Return the distances of the only lane that a scheme has read last.
+
+    None without exits.
+    """
     return None if scheme is None or scheme.brackets is None else scheme.brackets[0]
 
 

@@ -21,12 +21,4 @@ pub use wire::order_conditions::{FillTime, OrderConditions};
 pub use wire::orders::{Refusal, check_day_order, place_orders, to_orders, write_orders};
 pub use wire::scenario_json::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
 pub use wire::step_info::StepInfo;
-
-/// The version of the wire contract, independent of package versions.
-pub const CONTRACT_VERSION: &str = "1.0";
-
-/// The version that a run states if it uses a field of it.
-pub const DAY_ORDERS_VERSION: &str = "1.1";
-
-/// All versions of the wire contract, the latest one last.
-pub const CONTRACT_VERSIONS: [&str; 2] = [CONTRACT_VERSION, DAY_ORDERS_VERSION];
+pub use wire::version::{CONTRACT_VERSION, CONTRACT_VERSIONS, DAY_ORDERS_VERSION};

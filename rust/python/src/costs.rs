@@ -87,7 +87,9 @@ impl CostModel {
         self.0.impact_bps
     }
 
-    /// Part of the way from a stop to the extreme of the bar by which it fills late, in [0, 1].
+    /// Share of the way from a stop to the extreme of the bar, in [0, 1].
+    ///
+    /// A stop inside the bar fills late by it.
     #[getter]
     fn stop_gap(&self) -> f64 {
         self.0.stop_gap

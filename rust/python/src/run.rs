@@ -7,13 +7,13 @@ use pyo3::types::{PyDict, PyList};
 use crate::agents::Baseline;
 use crate::arguments::{self, Text};
 use crate::arrays;
+use crate::backtest_settings::{Names, Settings};
+use crate::condition_arrays::{ConditionColumns, Conditions, condition_columns};
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_py};
 use crate::events::{event_dict, refusal_dict};
 use crate::huge_pages::reserve_in_huge_pages;
-use crate::order_conditions::{ConditionColumns, Conditions, condition_columns};
 use crate::record::Record;
-use crate::run_settings::{Names, Settings};
 
 /// The native run behind `openoutcry.Run`.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
@@ -111,7 +111,9 @@ fn fill_columns<'py>(py: Python<'py>, fills: &[Fill]) -> FillColumns<'py> {
     (places(|fill| fill.bar), places(|fill| fill.symbol), numbers(|fill| fill.shares), numbers(|fill| fill.price))
 }
 
-/// Run target weights, shape `(n_bars, n_symbols)`, over a window, with conditions of their orders.
+/// Run target weights over a window, with conditions of their orders.
+///
+/// Each has the shape `(n_bars, n_symbols)`.
 #[pyfunction]
 #[pyo3(signature = (dataset, weights, settings, conditions=None))]
 pub(crate) fn run_weights(
@@ -205,7 +207,9 @@ impl Run {
         arrays::vector(py, self.core.returns())
     }
 
-    /// Gains other than price changes, by kind and decision; funding only in a market that has it.
+    /// Gains other than price changes, by kind and decision.
+    ///
+    /// Funding only in a market that has it.
     #[getter]
     fn gains<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let gains = PyDict::new(slf.py());
@@ -238,7 +242,9 @@ impl Run {
         arrays::matrix(py, self.core.orders.to_vec(), self.settings.window().n_decisions())
     }
 
-    /// Return the orders with conditions as columns: decision, symbol, prices, whether at the close.
+    /// Return the orders with conditions as columns.
+    ///
+    /// Decision, symbol, prices, and whether at the close.
     fn conditions<'py>(&self, py: Python<'py>) -> ConditionColumns<'py> {
         condition_columns(py, self.core.orders.conditions())
     }

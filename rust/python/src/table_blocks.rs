@@ -5,9 +5,9 @@ use openoutcry::TableBlocks;
 use pyo3::prelude::*;
 
 use crate::arrays;
+use crate::backtest_settings::Settings;
 use crate::dataset::Dataset;
 use crate::error::to_py;
-use crate::run_settings::Settings;
 
 /// Return the places of values below a limit, int64.
 #[pyfunction]

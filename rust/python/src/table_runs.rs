@@ -4,11 +4,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arguments::Text;
+use crate::backtest_settings::Settings;
 use crate::dataset::Dataset;
 use crate::error::to_py;
 use crate::metrics::check_metric;
 use crate::run::{Run, orders_in};
-use crate::run_settings::Settings;
 
 /// Tables of target weights that are run together.
 ///

@@ -5,7 +5,7 @@ use super::hash_chain::Chain;
 use super::header::Header;
 use super::trajectory::{End, RunTrajectory, Step};
 use super::writer;
-use crate::DAY_ORDERS_VERSION;
+use crate::wire::version::DAY_ORDERS_VERSION;
 
 /// Digest, cash and NAV of the observation at a close.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -63,7 +63,9 @@ pub struct RunTrajectory {
 pub struct Step {
     /// Cash in the observation.
     pub cash: f64,
-    /// The version of the contract, at the first decision with a field that the version of the header does not have.
+    /// The version of the contract, at the first decision that needs it.
+    ///
+    /// Absent where the version of the header has every field.
     pub contract_version: Option<String>,
     /// The answer of the agent, byte for byte.
     pub decision: String,
@@ -100,14 +102,18 @@ impl RunTrajectory {
         self.end.as_ref().map(|end| end.link)
     }
 
-    /// Returns the version of the contract that the run needs: the latest that its header or a step states.
+    /// Returns the version of the contract that the run needs.
+    ///
+    /// It is the latest that its header or a step states.
     #[must_use]
     pub fn contract_version(&self) -> &str {
         let stated = self.steps.iter().find_map(|step| step.contract_version.as_deref());
         stated.unwrap_or(&self.header.contract_version)
     }
 
-    /// Returns every field of the header and the harness by its path, with the version that the run needs.
+    /// Returns every field of the header and the harness by its path.
+    ///
+    /// `contract_version` is the one that the run needs.
     #[must_use]
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = self.header.fields();

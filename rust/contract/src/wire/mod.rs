@@ -13,3 +13,4 @@ pub(crate) mod order_conditions;
 pub(crate) mod orders;
 pub(crate) mod scenario_json;
 pub(crate) mod step_info;
+pub(crate) mod version;

@@ -136,7 +136,9 @@ impl ConditionFields {
         Ok(true)
     }
 
-    /// Returns the conditions at the closing brace, `None` without a field of conditions.
+    /// Returns the conditions at the closing brace.
+    ///
+    /// `None` without a field of conditions.
     pub(crate) fn finish<E: serde::de::Error>(
         mut self,
         action: Action,

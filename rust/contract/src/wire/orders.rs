@@ -17,7 +17,9 @@ pub struct Refusal {
     pub reason: RefusalReason,
 }
 
-/// Writes a decision into dense `orders` and `conditions`, and returns the refused orders.
+/// Writes a decision into dense `orders` and `conditions`.
+///
+/// Returns the refused orders.
 ///
 /// `orders` has one weight per symbol; NaN is a hold. `conditions` has the orders with conditions, sorted by symbol.
 ///
@@ -105,7 +107,9 @@ fn wire_conditions(order: &DayOrder) -> OrderConditions {
     }
 }
 
-/// Checks the conditions of an order that did not come from a text; the weight of a hold is NaN.
+/// Checks the conditions of an order that did not come from a text.
+///
+/// The weight of a hold is NaN.
 ///
 /// # Errors
 ///
@@ -115,7 +119,7 @@ pub fn check_day_order(order: &DayOrder, weight: f64) -> Result<(), DecisionErro
     wire_conditions(order).validate(action, weight)
 }
 
-/// Appends a row of weights with the conditions of its orders as the canonical JSON of a decision.
+/// Appends a row of orders as the canonical JSON of a decision.
 ///
 /// It has one order per weight that is not NaN or has conditions, named by `symbols`. A weight of 0 or a hold for a
 /// symbol that has not closed yet has no order.

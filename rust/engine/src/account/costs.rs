@@ -16,7 +16,9 @@ pub struct CostModel {
     pub slippage_jitter: f64,
     /// Square-root impact at 100 % participation: Y times the daily volatility.
     pub impact_bps: f64,
-    /// Part of the way from a stop to the extreme of the bar by which a stop fills late, in [0, 1].
+    /// Share of the way from a stop to the extreme of the bar, in [0, 1].
+    ///
+    /// A stop inside the bar fills late by it.
     ///
     /// At 0 a stop inside the bar fills at its own price, which no price path with jumps allows.
     pub stop_gap: f64,

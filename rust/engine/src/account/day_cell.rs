@@ -32,7 +32,9 @@ pub(crate) struct DayCell {
     pub(crate) impact: f64,
     /// Shares traded in the bar so far, without sign.
     pub(crate) traded: f64,
-    /// Price before cost of a fill inside the bar that added to the position, NaN without one.
+    /// Price before cost of a fill inside the bar that added to the position.
+    ///
+    /// NaN without one.
     pub(crate) entry: f64,
     /// Whether the order filled inside the bar.
     pub(crate) filled_inside: bool,

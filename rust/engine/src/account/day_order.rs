@@ -37,7 +37,7 @@ impl DayOrder {
         [self.limit, self.stop, self.stop_loss, self.take_profit]
     }
 
-    /// Returns whether both exits are given and a position of this sign would meet them in the wrong order.
+    /// Returns whether both exits are given and crossed for a position of this sign.
     pub(crate) fn exits_cross(&self, side: f64) -> bool {
         !self.stop_loss.is_nan()
             && !self.take_profit.is_nan()

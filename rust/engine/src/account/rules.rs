@@ -101,7 +101,9 @@ impl Rules {
         market.charge(Charge::HalfSpread, bar, symbol).map_or(self.rates.slippage, |bps| bps / 1e4)
     }
 
-    /// Returns what the commission of a symbol in a bar exceeds that of the cost model by, if it has its own.
+    /// Returns the commission of a symbol in a bar less that of the cost model.
+    ///
+    /// `None` if the symbol has none of its own.
     pub(crate) fn extra_fee(&self, market: &Dataset, bar: usize, symbol: usize) -> Option<f64> {
         market.charge(Charge::Fee, bar, symbol).map(|bps| bps / 1e4 - self.rates.fee)
     }

@@ -1,7 +1,6 @@
-//! Costs by symbol and bar, and funding: the columns of section 1.10 of the contract.
+//! Costs by symbol and bar, and funding (section 1.10 of the contract).
 
 use crate::market::columns::Columns;
-use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
 
 /// A column of charges.
@@ -69,31 +68,7 @@ impl ChargeTables {
         self.tables[charge as usize].as_ref()
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.tables.iter().all(Option::is_none)
-    }
-}
-
-impl Dataset {
-    /// Returns whether the dataset has a column of charges.
-    #[must_use]
-    pub fn has_charge(&self, charge: Charge) -> bool {
-        self.tables.charges.table(charge).is_some()
-    }
-
-    /// Returns whether the dataset has charges by symbol.
-    pub(crate) fn has_charges(&self) -> bool {
-        !self.tables.charges.is_empty()
-    }
-
-    /// Returns the highest number of a column, if it has one.
-    pub(crate) fn highest_charge(&self, charge: Charge) -> Option<f64> {
-        let table = self.tables.charges.table(charge)?;
-        table.blocks().as_flattened().iter().copied().filter(|value| !value.is_nan()).max_by(f64::total_cmp)
-    }
-
-    /// Returns the charge of a symbol in a bar, if it has one.
-    pub(crate) fn charge(&self, charge: Charge, bar: usize, symbol: usize) -> Option<f64> {
-        self.tables.charges.table(charge).map(|table| table.get(bar, symbol)).filter(|value| !value.is_nan())
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod as_of;
 pub(crate) mod bar_counts;
 pub(crate) mod bar_fields;
 pub(crate) mod bar_frequency;
+mod charge_cells;
 pub(crate) mod charges;
 pub(crate) mod columns;
 pub(crate) mod corporate_actions;

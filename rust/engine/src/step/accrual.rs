@@ -68,7 +68,9 @@ fn unfillable_short_value(market: &Dataset, bar: usize, workspace: &Workspace) -
     short_value_of(market, bar, workspace, |symbol| lane_sums::get(&workspace.shares, symbol))
 }
 
-/// Returns the value of the shorts among `shares`, at reference prices or at marks without one.
+/// Returns the value of the shorts among `shares`.
+///
+/// At reference prices, or at marks without one.
 fn short_value_of(market: &Dataset, bar: usize, workspace: &Workspace, shares: impl Fn(usize) -> f64) -> f64 {
     lane_sums::sum((0..market.n_symbols()).map(|symbol| {
         let shares = shares(symbol);
@@ -76,7 +78,9 @@ fn short_value_of(market: &Dataset, bar: usize, workspace: &Workspace, shares: i
     }))
 }
 
-/// Step 12 of a bar with day orders: charges the rates on the least cash and the largest shorts.
+/// Step 12 of a bar in phases.
+///
+/// Charges the rates on the least cash and the largest shorts.
 ///
 /// The two states of the account are the one after the fills inside the bar, whose cash is `cash_inside`, and the last
 /// one. So a position entered at the close and left at the next open pays for one bar.

@@ -106,7 +106,9 @@ fn rebalance(rules: &Rules, book: &Book, workspace: &mut Workspace) {
     }
 }
 
-/// Step 10, where a reduction was cut: scales the new exposure of all orders to the room that is left.
+/// Step 10, where a reduction was cut.
+///
+/// Scales the new exposure of all orders to the room that is left.
 ///
 /// `funds` states whether an order that only reduces makes room for another.
 pub(crate) fn scale_new_exposure(rules: &Rules, nav: f64, funds: bool, workspace: &mut Workspace) {
@@ -231,7 +233,7 @@ fn report_fills(market: &Dataset, bar: usize, workspace: &mut Workspace) {
     }
 }
 
-/// Updates the average price of a position for a fill that is about to move its shares.
+/// Updates the average price of a position for a fill, before its shares move.
 pub(crate) fn average_in(workspace: &mut Workspace, symbol: usize, order: f64, price: f64) {
     let (held, average) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
     let after = held + order;

@@ -14,7 +14,7 @@ pub(crate) struct Liquidity {
 }
 
 impl Liquidity {
-    /// Returns the liquidity of a symbol for an account of `nav` that values it at `mark`.
+    /// Returns the liquidity of a symbol for an account, from its mark and NAV.
     pub(crate) fn of(market: &Dataset, rules: &Rules, (bar, symbol): (usize, usize), (mark, nav): (f64, f64)) -> Self {
         Self { volume: market.volume_of(bar, symbol), mark, nav, capital: rules.costs().capital }
     }

@@ -71,7 +71,9 @@ pub fn step_once(
     finish(market, rules, book, &traded, workspace)
 }
 
-/// Trades as [`step_once`] does, where orders may have conditions (section 1.9 of the contract).
+/// Trades as [`step_once`] does, where orders may have conditions.
+///
+/// These are the rules of section 1.9 of the contract.
 ///
 /// `conditions` has at most one row per symbol, sorted by symbol. The weight of the same symbol in `orders` states the
 /// size; the exits of a hold belong to the position that is held. Without a condition the step is `step_once`.

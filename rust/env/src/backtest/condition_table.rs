@@ -9,7 +9,9 @@ pub struct ConditionTable {
 }
 
 impl ConditionTable {
-    /// Adds the conditions of a decision, sorted by symbol. Decisions are added in their order.
+    /// Adds the conditions of a decision, sorted by symbol.
+    ///
+    /// Decisions are added in their order.
     pub fn push(&mut self, decision: usize, orders: &[DayOrder]) {
         self.decisions.extend(orders.iter().map(|_| decision));
         self.orders.extend_from_slice(orders);

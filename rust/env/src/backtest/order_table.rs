@@ -158,7 +158,7 @@ impl OrderTable {
         (&self.rows_from(decision)[..self.n_symbols], self.conditions.of(decision))
     }
 
-    /// Returns rows as [`OrderTable::rows_from`] does, up to the next decision with a condition.
+    /// Returns rows as [`OrderTable::rows_from`] does, before the next condition.
     ///
     /// There are none if `decision` itself has one.
     #[must_use]

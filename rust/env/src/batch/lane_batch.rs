@@ -45,7 +45,9 @@ pub struct Batch {
     ///
     /// The length is a multiple of eight lanes.
     orders: Vec<f64>,
-    /// Distances of the exits of the next step, two per lane and symbol; empty without exits.
+    /// Distances of the exits of the next step, two per lane and symbol.
+    ///
+    /// Empty without exits.
     pub(super) brackets: Vec<f64>,
     /// Figures of the last step of each lane, for [`Reward::Return`]; else empty.
     figures: Vec<StepFigures>,

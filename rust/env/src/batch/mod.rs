@@ -9,6 +9,7 @@ mod buffers;
 mod history_columns;
 mod lane_accounts;
 pub(crate) mod lane_batch;
+mod lane_brackets;
 mod lane_checks;
 mod lane_episodes;
 mod lane_rewards;

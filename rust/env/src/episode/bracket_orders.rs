@@ -5,7 +5,9 @@ use openoutcry_engine::{Book, DayOrder};
 /// Numbers of a bracket: the distances of the stop loss and of the take profit.
 pub(crate) const DISTANCES: usize = 2;
 
-/// Returns whether a distance is one of a bracket: a fraction of the last close, 0 or less for none.
+/// Returns whether a distance is a fraction of the last close.
+///
+/// 0 or less stands for no exit.
 pub(crate) fn is_distance(distance: f64) -> bool {
     (-1.0..1.0).contains(&distance)
 }

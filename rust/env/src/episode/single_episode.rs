@@ -104,7 +104,9 @@ impl Episode {
         row.iter_mut().enumerate().for_each(|(symbol, weight)| *weight = self.book.weight(symbol));
     }
 
-    /// Trades to one weight per symbol, NaN for a hold, and their conditions, sorted by symbol.
+    /// Trades to one weight per symbol, NaN for a hold, and their conditions.
+    ///
+    /// The conditions are sorted by symbol.
     pub(crate) fn trade(&mut self, data: &Dataset, orders: (&[f64], &[DayOrder])) -> Result<Stepped, StepError> {
         let stepped = self.advance(data, orders)?;
         self.refusals.clear();

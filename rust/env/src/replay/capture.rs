@@ -199,7 +199,9 @@ impl Backtest<'_> {
     }
 }
 
-/// Returns the first version of the contract that has the columns and all settings of a run.
+/// Returns the first version of the contract with all that a run has.
+///
+/// Its columns of charges, costs and limits; decisions state theirs.
 pub(crate) fn version_of(data: &Dataset, costs: &CostModel, limits: &Limits) -> &'static str {
     let has_charge = Charge::ALL.into_iter().any(|charge| data.has_charge(charge));
     if has_charge || costs.stop_gap != 0.0 || limits.cash_account { DAY_ORDERS_VERSION } else { CONTRACT_VERSION }

@@ -16,7 +16,9 @@ use crate::place_hash::CellDraws;
 use crate::random_cases::{backtest, env, step, window};
 use crate::random_market::{Case, cases, config};
 
-/// Returns the market of a case with highs and lows, of which some are missing or inside the bar.
+/// Returns the market of a case with highs and lows.
+///
+/// Some are missing or inside the bar.
 fn ranged(case: &Case) -> Arc<Dataset> {
     let mut columns = case.columns();
     let draws = CellDraws::new(case.seed, "range");
@@ -37,7 +39,7 @@ fn ranged(case: &Case) -> Arc<Dataset> {
     Arc::new(Dataset::new(columns).expect("a valid market"))
 }
 
-/// Returns the conditions of the orders of a bar, near the closes that the agent sees.
+/// Returns the conditions of the orders of a bar, near its closes.
 fn conditions(case: &Case, data: &Dataset, bar: usize) -> Vec<DayOrder> {
     let draws = CellDraws::new(case.seed, "conditions");
     let orders = case.orders(bar).into_iter().enumerate();

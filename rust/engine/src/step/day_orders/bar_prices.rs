@@ -9,7 +9,9 @@ pub(super) struct BarPrices {
     /// The least and the greatest of the known prices of the bar.
     low: f64,
     high: f64,
-    /// Whether high and low are known, so that a price outside of them was certainly not reached.
+    /// Whether high and low are known.
+    ///
+    /// Only then was a price outside of them certainly not reached.
     pub(super) has_range: bool,
 }
 
@@ -28,7 +30,7 @@ impl BarPrices {
         }
     }
 
-    /// Returns the extreme of the bar in the direction of `side`: the high for 1, the low for -1.
+    /// Returns the extreme of the bar: the high for side 1, the low for -1.
     pub(super) fn extreme(&self, side: f64) -> f64 {
         if side > 0.0 { self.high } else { self.low }
     }

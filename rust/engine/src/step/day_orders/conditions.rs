@@ -3,12 +3,12 @@ use crate::account::day_order::DayOrder;
 use crate::account::event::UnfilledReason;
 use crate::account::workspace::Workspace;
 use crate::step::day_orders::bar_prices::BarPrices;
-use crate::step::day_orders::day_trades::DayBar;
+use crate::step::day_orders::day_bar::DayBar;
 use crate::step::execution;
 use crate::step::liquidity::{self, Liquidity};
 use crate::vector::lane_sums;
 
-/// Determines when and at which price each order of the bar fills, before any of them does.
+/// Determines when and at which price each order of the bar fills.
 ///
 /// A price in `conditions` is divided by a split of the bar. The conditions of a refused order, which is a hold in the
 /// workspace and is not one in `decided`, have no effect, and neither have exits that cross.
@@ -50,7 +50,9 @@ pub(super) fn plan(day: &DayBar<'_>, conditions: &[DayOrder], decided: &[f64], w
     }
 }
 
-/// Returns the phase of an order and its price before cost, NaN for a fill at the limit, or why it does not fill.
+/// Returns the phase and the price of an order, or why it does not fill.
+///
+/// The price is before cost, and NaN for a fill at the limit.
 fn fill_of(
     day: &DayBar<'_>,
     cell: &DayCell,

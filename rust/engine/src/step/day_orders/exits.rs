@@ -3,8 +3,8 @@ use crate::account::day_cell::{DayCell, Phase};
 use crate::account::event::{Event, ExitReason, LimitReason, UnfilledReason};
 use crate::account::workspace::{Detail, Workspace};
 use crate::step::day_orders::bar_prices::BarPrices;
-use crate::step::day_orders::day_trades::{DayBar, DayTrades};
-use crate::step::day_orders::phases::{DayFill, FillSums};
+use crate::step::day_orders::day_bar::DayBar;
+use crate::step::day_orders::day_fills::{DayFill, DayTrades, FillSums};
 use crate::step::execution;
 use crate::vector::lane_sums;
 
@@ -25,7 +25,7 @@ enum ExitPrice {
     Profit(f64),
 }
 
-/// Drops reducing orders inside the bar that the exit of the whole position precedes.
+/// Drops reducing orders inside the bar that the exit of the position precedes.
 ///
 /// A stop loss of the same bar may come first on some price path, a take profit does so if the path to the order meets it.
 pub(super) fn forestall(day: &DayBar<'_>, workspace: &mut Workspace) {
@@ -95,7 +95,9 @@ pub(super) fn close(day: &DayBar<'_>, trades: &mut DayTrades, workspace: &mut Wo
     }
 }
 
-/// Returns the order that closes a position, cut to the participation that the bar has left.
+/// Returns the order that closes a position.
+///
+/// It is cut to the participation that the bar has left.
 fn exit_order(day: &DayBar<'_>, cell: &DayCell, held: f64, mark: f64) -> f64 {
     let Some(most) = day.rules.limits().max_participation else { return -held };
     let liquidity = day.liquidity(cell.order.symbol, mark);

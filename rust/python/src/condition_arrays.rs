@@ -8,7 +8,9 @@ use crate::arrays;
 use crate::dataset::Dataset;
 use crate::error::raise;
 
-/// Prices and times of the orders of a table, a dict in Python; each of shape `(n_bars, n_symbols)` or None.
+/// Prices and times of the orders of a table: a dict in Python.
+///
+/// Each of shape `(n_bars, n_symbols)`, or None.
 ///
 /// NaN stands for no price.
 #[derive(FromPyObject)]
@@ -73,7 +75,7 @@ fn check_shape(name: &str, wanted: [usize; 2], found: Option<&[usize]>) -> PyRes
     }
 }
 
-/// Decision, symbol, limit, stop, stop loss, take profit and time of each order with a condition.
+/// Decision, symbol, prices and time of each order with a condition.
 pub(crate) type ConditionColumns<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, [Bound<'py, PyArray1<f64>>; 4], Bound<'py, PyArray1<bool>>);
 

@@ -1,4 +1,4 @@
-"""Conditions of the orders of a table of weights: limits, stops, exits and time of the fill."""
+"""Limits, stops, exits and times of the orders of a table of weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _TIMES = ("open", "close")
 
 
 class OrderConditions(NamedTuple):
-    """Conditions as users give them: each an array or a frame of the shape of the weights, or None.
+    """Conditions as users give them.
+
+    Each is an array or a frame of the shape of the weights, or None.
 
     Attributes:
         limit_price: Highest price of a purchase, lowest price of a sale.
@@ -69,7 +71,10 @@ class ConditionalWeights(NamedTuple):
 
 
 def _at_close(at: Any, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_] | None:
-    """Return which orders fill at the close; a single word is for the orders that are no holds."""
+    """Return which orders fill at the close.
+
+    A single word is for the orders that are no holds.
+    """
     if isinstance(at, str):
         _check_times({at})
         return None if at == "open" else ~np.isnan(weights)
