@@ -46,7 +46,8 @@ def spread_from_bars(dataset: Dataset, n_bars: int = 21) -> Table:
     # Bars before a split are on another share basis.
     ratio = 1.0 if dataset.splits is None else np.cumprod(np.nan_to_num(dataset.splits, nan=1.0), axis=0)
     found = np.full(dataset.close.shape, np.nan)
-    estimates = edge(*(table * ratio for table in prices), n_bars)
+    opens, highs, lows, closes = (table * ratio for table in prices)
+    estimates = edge(opens, highs, lows, closes, n_bars)
     found[n_bars:] = estimates[n_bars - 1 : -1]
     half = found / 2.0 * _BPS
     with np.errstate(invalid="ignore"):

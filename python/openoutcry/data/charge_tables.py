@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openoutcry.data.columns import StoredTable
+from openoutcry.data import columns
 
 
 class ChargeTables:
@@ -11,7 +11,7 @@ class ChargeTables:
     None where it has none.
     """
 
-    half_spread_bps = StoredTable["Table | None"]("Half-spreads in place of `slippage_bps`.")
-    fee_bps = StoredTable["Table | None"]("Commissions in place of that of the cost model.")
-    borrow_bps = StoredTable["Table | None"]("Annual borrow fees in place of that of the cost model.")
-    funding = StoredTable["Table | None"]("Rate of the bar that longs pay and shorts receive.")
+    half_spread_bps = columns.StoredTable["columns.Table | None"]("Half-spreads in place of `slippage_bps`.")
+    fee_bps = columns.StoredTable["columns.Table | None"]("Commissions in place of that of the cost model.")
+    borrow_bps = columns.StoredTable["columns.Table | None"]("Annual borrow fees in place of that of the cost model.")
+    funding = columns.StoredTable["columns.Table | None"]("Rate of the bar that longs pay and shorts receive.")

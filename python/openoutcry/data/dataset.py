@@ -389,8 +389,7 @@ class Dataset(ChargeTables):
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}
-        axis = {"dates": self._core.dates, "symbols": self.symbols}
-        axis["periods_per_year"] = columns.stated_periods(self._core)
+        axis = {"dates": self._core.dates, "symbols": self.symbols, "periods_per_year": self.periods_per_year or np.nan}
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news, "features": self.features}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:
