@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer
+from openoutcry.backtest.fill_phases import exit_places
 from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
 
@@ -258,19 +259,10 @@ def _fills(run: Run) -> list[_Part]:
 
 
 def _causes(run: Run) -> Places:
-    """Return the cause of each fill as a place in `_KINDS`.
-
-    The fill of an exit is the last one of its symbol and bar.
-    """
-    bars, symbols, *_ = run._fills
-    kinds = np.full(len(bars), _ORDER, dtype=np.int64)
+    """Return the cause of each fill as a place in `_KINDS`."""
+    kinds = np.full(len(run._fills[0]), _ORDER, dtype=np.int64)
     exits = [event for event in run.events if event["slug"] == "exited"]
-    if exits:
-        n_symbols = run.dataset.n_symbols
-        indices = {name: index for index, name in enumerate(run.dataset.symbols)}
-        wanted = [event["bar"] * n_symbols + indices[event["symbol"]] for event in exits]
-        places = np.searchsorted(bars * n_symbols + symbols, wanted, side="right") - 1
-        kinds[places] = [_KINDS.index(event["reason"]) for event in exits]
+    kinds[exit_places(run._fills, run.dataset, exits)] = [_KINDS.index(event["reason"]) for event in exits]
     return kinds
 
 
