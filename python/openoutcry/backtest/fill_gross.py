@@ -1,4 +1,4 @@
-"""Account just after the fills of a phase: its gross exposure, and its lowest value inside a bar."""
+"""Account just after the fills of a phase: gross exposure and lowest value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def max_gross_at_fill(run: RunOfGross) -> float:
 
 
 def lowest_nav_inside(run: RunOfGross) -> float:
-    """Return the lowest value of the account that the lows and highs of the bars allow, before exits.
+    """Return the lowest value of the account that its bars allow, before exits.
 
     Every long position is valued at the low of the bar and every short one at its high, at once, after the fills of the
     open and after those inside the bar. Bars after an early end of the account do not count.
@@ -116,7 +116,7 @@ class _Account(NamedTuple):
 
 
 def _marks(dataset: Dataset, bars: Places) -> Floats:
-    """Return the last close of each symbol at bars, on the share basis of the bar; NaN before the first."""
+    """Return the last close of each symbol, on the share basis of each of the bars."""
     close, splits = dataset.close, dataset.splits
     places = np.where(np.isfinite(close), np.arange(len(close))[:, None], 0)
     np.maximum.accumulate(places, axis=0, out=places)

@@ -21,7 +21,10 @@ OPENS, INSIDE, EXITS, CLOSES = range(4)
 
 
 def exit_places(fills: FillColumns, dataset: Dataset, exits: Sequence[Mapping[str, Any]]) -> Places:
-    """Return the place among the fills of each `exited` event: the last fill of its symbol and bar."""
+    """Return the place of each `exited` event among the fills.
+
+    It is the last fill of its symbol and bar.
+    """
     indices = {name: index for index, name in enumerate(dataset.symbols)}
     wanted = [event["bar"] * dataset.n_symbols + indices[event["symbol"]] for event in exits]
     return np.searchsorted(fills[0] * dataset.n_symbols + fills[1], wanted, side="right") - 1
@@ -85,7 +88,7 @@ class FillPhases(NamedTuple):
 
 
 class _Orders(NamedTuple):
-    """Day orders by bar and symbol, with prices on the share basis of the bar of the fill."""
+    """Day orders by bar and symbol; prices are on the share basis of the fill."""
 
     keys: Places
     limit: Floats

@@ -1,4 +1,4 @@
-"""Caveats of a run: metrics that do not measure the agent, and fills that a real account may not get."""
+"""Caveats of a run: of metrics that do not measure the agent, and of its fills."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ class _Run(RunOfFills, Protocol):
 
 
 def caveats_of_run(run: _Run, window: tuple[int, int]) -> dict[str, str]:
-    """Return the reason by name of each metric that does not measure the agent, and the caveats of its fills."""
+    """Return the caveats of a run by name.
+
+    They are those of metrics that do not measure the agent, and those of its fills.
+    """
     why = unfilled_caveat(run.dataset, window, run.events, lambda: run.event_counts["filled"])
     caveats = ({"return": why} if why else {}) | caveats_of(run.dataset, run._dates, run.metric("cagr"))
     return caveats | ratio_caveats(run) | fill_caveats(run)

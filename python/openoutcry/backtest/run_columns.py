@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from openoutcry.backtest.run import Run
+from openoutcry.data.dataset import Dataset
+
+Floats = npt.NDArray[np.float64]
 
 
-def run_columns(run: Run) -> dict[str, npt.NDArray[Any]]:
+class _Run(Protocol):
+    """The parts of a run that are columns of its frame."""
+
+    dataset: Dataset
+
+    @property
+    def nav(self) -> Floats: ...
+    @property
+    def returns(self) -> Floats: ...
+    @property
+    def turnover(self) -> Floats: ...
+    @property
+    def costs(self) -> Mapping[str, Floats]: ...
+    @property
+    def weights(self) -> Floats: ...
+
+
+def run_columns(run: _Run) -> dict[str, npt.NDArray[Any]]:
     """Return NAV, return, turnover, costs and weights per bar, shape `(n_bars,)` each."""
     columns = {"nav": run.nav, "return": np.concatenate([[np.nan], run.returns])}
     for kind, values in {"turnover": run.turnover, **run.costs}.items():

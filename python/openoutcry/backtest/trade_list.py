@@ -85,7 +85,10 @@ def round_trips(run: Run, trades: TradeColumns | None = None) -> tuple[RoundTrip
 
 
 def _exit_price(trade: Trade, prices: list[float]) -> float:
-    """Return the closing price among the prices of the last bar: that of the order, which comes first, or the last."""
+    """Return the closing price among the prices of the last bar.
+
+    That of an order comes first, that of another cause last.
+    """
     if not prices:
         return float("nan")
     return prices[0] if trade.end == "order" else prices[-1]

@@ -195,7 +195,7 @@ def annual_costs(run: Run) -> dict[str, float | None]:
 
 
 def trades_of(run: Run) -> Trades:
-    """Return the trades of a run, including corporate actions, exits, liquidations and ruin.
+    """Return the trades of a run, with corporate actions, exits, liquidations, ruin.
 
     Profits are in units of the starting NAV; `symbol` is an index into `run.dataset.symbols`.
     """
@@ -267,7 +267,10 @@ def _causes(run: Run) -> Places:
 
 
 def marks_at(run: Run, bar: int) -> Floats:
-    """Return the last close of each symbol up to a bar, on the share basis of that bar; NaN before the first."""
+    """Return the last close of each symbol up to a bar; NaN before the first.
+
+    It is on the share basis of that bar.
+    """
     close, splits = run.dataset.close[: bar + 1], run.dataset.splits
     marks = np.full(run.dataset.n_symbols, np.nan)
     for symbol, column in enumerate(close.T):

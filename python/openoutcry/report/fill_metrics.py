@@ -1,4 +1,4 @@
-"""Metrics of the fills of a run: exposure after fills, and lowest value inside a bar."""
+"""Metrics of the fills of a run: gross exposure and lowest value inside a bar."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def has_day_orders(run: Run) -> bool:
 
 
 def fill_metrics(run: Run) -> dict[str, float | None]:
-    """Return `max_gross_at_fill`, and `lowest_nav_inside` of a run with a gross exposure above 1.
+    """Return `max_gross_at_fill` and `lowest_nav_inside` of a run.
 
-    A run without day orders whose gross exposure stays at 1 or less has none of them.
+    The second one needs a gross exposure above 1. A run without day orders and with less exposure has none of them.
     """
     most = max(run.max_gross_at_fill, float(native.gross_exposure(run.weights).max()))
     is_levered = most > 1.0 + MOST_GROSS_EXCESS

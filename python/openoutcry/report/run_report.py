@@ -34,6 +34,7 @@ from openoutcry.report.run_analysis import (
     resolved_benchmark,
     series_view,
 )
+from openoutcry.report.run_orders import orders_of
 from openoutcry.report.run_origin import origin_of
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
@@ -159,6 +160,7 @@ def full_view_of(
         calibration=None if trace is None else calibration_of(trace, run.dataset.symbols),
         trace=trace,
         analysis=replace(analysis, tables=tables),
+        orders=orders_of(run),
     )
 
 

@@ -21,7 +21,8 @@ type Moved<'py> = (
 
 /// Return the trades of movements as columns, and their statistics.
 ///
-/// The movements are in chronological order.
+/// The movements are in chronological order. Kinds are 0 for a dividend, 1 for a split and 2 for a ruin, then causes of
+/// fills. The last column of `trades` has the name of the cause that ended each one.
 #[pyfunction]
 pub(crate) fn trades<'py>(py: Python<'py>, movements: Moved<'py>, n_symbols: usize) -> PyResult<Bound<'py, PyDict>> {
     let movements = movements_of(&movements, n_symbols)?;

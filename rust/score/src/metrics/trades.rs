@@ -30,7 +30,9 @@ pub enum Kind {
         /// Cause of the fill.
         cause: Cause,
     },
-    /// The close of a whole position at this price by the ruin of the account; without a position, nothing.
+    /// The close of a whole position at this price by the ruin of the account.
+    ///
+    /// Without a position it has no effect.
     Ruin(f64),
     /// A dividend per share; a short pays it.
     Dividend(f64),
