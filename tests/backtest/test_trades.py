@@ -36,6 +36,29 @@ def test_profits_add_up_to_the_gain_of_the_account_if_no_position_is_open(seed: 
     assert sum(trade.profit for trade in stats.trades) == pytest.approx(run.nav[-1] - 1.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_profits_of_day_orders_add_up_to_the_gain_of_the_account(seed: int) -> None:
+    rng, data = np.random.default_rng(seed), oo.Dataset.synthetic(3, 90, seed)
+    weights = rng.choice([np.nan, 0.3, -0.3, 0.0], data.close.shape)
+    weights[-3:] = 0.0
+    side = np.where(weights < 0.0, -1.0, 1.0)
+    prices = {"stop_loss": data.close * (1.0 - 0.02 * side), "take_profit": data.close * (1.0 + 0.02 * side)}
+    prices["limit_price"] = data.close * (1.0 + rng.normal(0.0, 0.01, data.close.shape))
+    bare = np.isnan(weights) | (weights == 0.0)
+    for array in prices.values():
+        array[bare] = np.nan
+    run = oo.run_backtest(data, weights, (0, 90), FREE, oo.Limits.off(), **prices)  # type: ignore[arg-type]
+    stats = trades_of(run)
+    assert {"order", "stop_loss", "take_profit"} <= {trade.end for trade in stats.trades}
+    assert stats.n_open == 0
+    assert sum(trade.profit for trade in stats.trades) == pytest.approx(run.nav[-1] - 1.0, abs=1e-12)
+    exits = sum(event["slug"] == "exited" for event in run.events)
+    assert sum(trade.end in {"stop_loss", "take_profit"} for trade in stats.trades) == exits
+    for trade, listed in zip(stats.trades, round_trips(run), strict=True):
+        assert np.isfinite([listed.entry_price, listed.exit_price, listed.quantity]).all()
+        assert listed.profit == trade.profit * run.cost_model.capital
+
+
 def test_dividends_splits_settlements_and_liquidations_belong_to_their_trades() -> None:
     n_closed, n_actions = 0, set()
     for seed in range(400):

@@ -82,8 +82,12 @@ def test_a_page_shows_day_orders_ends_of_trades_and_reasons(tmp_path: Path) -> N
     assert "limit_not_reached" in page
     assert "filled inside a bar at exactly the stop price" in page
     tables = BRACKET.tables()
-    assert set(tables["trades"]["end"]) >= {"stop_loss", "take_profit", "order"}
+    assert set(tables["trades"]["end"]) == {"stop_loss", "take_profit"}
     counts = {tuple(row[:2]): row[2] for row in np.asarray(tables["events"])}
+    (row,) = [row for row in np.asarray(tables["metrics"]).tolist() if row[0] == "max_gross_at_fill"]
+    own, other = row[2:4]
+    benchmark = oo.run_backtest(DATA, "buy-and-hold", BRACKET.window)
+    assert (own, other) == pytest.approx((BRACKET.max_gross_at_fill, benchmark.max_gross_at_fill))
     unfilled = [event for event in BRACKET.events if event.get("reason") == "limit_not_reached"]
     assert counts["unfilled", "limit_not_reached"] == len(unfilled)
 

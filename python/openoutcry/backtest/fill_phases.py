@@ -27,7 +27,10 @@ def exit_places(fills: FillColumns, dataset: Dataset, exits: Sequence[Mapping[st
     """
     indices = {name: index for index, name in enumerate(dataset.symbols)}
     wanted = [event["bar"] * dataset.n_symbols + indices[event["symbol"]] for event in exits]
-    return np.searchsorted(fills[0] * dataset.n_symbols + fills[1], wanted, side="right") - 1
+    keys = fills[0] * dataset.n_symbols + fills[1]
+    # The fills of a bar are in the order of its phases, then of the symbols.
+    order = np.argsort(keys, kind="stable")
+    return order[np.searchsorted(keys[order], np.array(wanted, dtype=np.int64), side="right") - 1]
 
 
 class RunOfFills(Protocol):

@@ -213,9 +213,10 @@ class Run(CopiedByReference):
 
     @cached_property
     def trades(self) -> dict[str, npt.NDArray[Any]]:
-        """Fills as columns `date, bar, symbol, shares, price`, ordered by bar and symbol.
+        """Fills as columns `date, bar, symbol, shares, price`, exits included.
 
-        Shares are signed, for a starting NAV of 1. The price includes slippage and impact.
+        They are ordered by bar, phase of the bar, and symbol. Shares are signed, for a starting NAV of 1. The price
+        includes slippage and impact.
         """
         return all_frozen(fill_columns(self._fills, self.dataset))
 

@@ -15,14 +15,16 @@ def has_day_orders(run: Run) -> bool:
     return len(run._core.conditions()[0]) > 0
 
 
-def fill_metrics(run: Run) -> dict[str, float | None]:
+def fill_metrics(run: Run, benchmark: Run | None = None) -> dict[str, float | None]:
     """Return `max_gross_at_fill` and `lowest_nav_inside` of a run.
 
     The second one needs a gross exposure above 1. A run without day orders and with less exposure has none of them.
+    With a benchmark, the metrics are its own, of the same names.
     """
     most = max(run.max_gross_at_fill, float(native.gross_exposure(run.weights).max()))
     is_levered = most > 1.0 + MOST_GROSS_EXCESS
     if not is_levered and not has_day_orders(run):
         return {}
-    lowest = {"lowest_nav_inside": lowest_nav_inside(run)} if is_levered else {}
-    return {"max_gross_at_fill": run.max_gross_at_fill, **lowest}
+    of = run if benchmark is None else benchmark
+    lowest = {"lowest_nav_inside": lowest_nav_inside(of)} if is_levered else {}
+    return {"max_gross_at_fill": of.max_gross_at_fill, **lowest}

@@ -180,7 +180,7 @@ def benchmark_view(run: Run, against: Benchmark) -> RunView:
         weights=np.zeros((len(held.nav), 0)),
         costs={},
         delayed_nav=None,
-        metrics=held.metrics | ratio,
+        metrics=held.metrics | ratio | fill_metrics(run, held),
         reasons=held.undefined | reasons,
         periods_per_year=held.dataset.periods_per_year,
         caveats=held.caveats | caveats,
