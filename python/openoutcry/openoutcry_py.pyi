@@ -1779,7 +1779,8 @@ def power(field: tuple[int, int], periods_per_year: float, sharpe: float, size: 
 def trades(movements: tuple[_Whole, _Whole, _Whole, _Vector, _Vector, _Vector], n_symbols: int) -> dict[str, Any]:
     """Return the trades of movements as columns, and their statistics.
 
-    The movements are in chronological order.
+    The movements are in chronological order. Kinds are 0 for a dividend, 1 for a split and 2 for a ruin, then causes of
+    fills. The last column of `trades` has the name of the cause that ended each one.
     """
 
 def scenario_spec(name: str) -> str:

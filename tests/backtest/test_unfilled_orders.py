@@ -100,3 +100,32 @@ def test_an_order_without_a_close_to_fill_at_is_explained_by_either_bar() -> Non
     assert run.caveats["return"] == (
         "the only order did not fill; no price to fill at, or no close, on the next bar: 1 (B)"
     )
+
+
+RANGED = oo.Dataset.from_arrays(DAYS, ["A"], PRICES, open=PRICES, high=PRICES + 0.5, low=PRICES - 0.5)
+
+
+def test_a_condition_that_was_not_met_is_no_failure() -> None:
+    weights, limits = np.linspace(0.1, 0.9, 28)[:, None], np.full((28, 1), 50.0)
+    limits[0] = np.nan
+    run = oo.run_backtest(RANGED, weights, window=(0, 28), limit_price=limits)
+    assert (run.event_counts["filled"], run.event_counts["unfilled"]) == (1, 26)
+    assert "return" not in run.caveats
+
+
+def test_conditions_that_were_never_met_are_said_if_no_order_filled() -> None:
+    stops = np.full((28, 1), 500.0)
+    run = oo.run_backtest(RANGED, np.full((28, 1), 0.5), window=(0, 28), stop_price=stops)
+    assert run.caveats["return"] == "none of the 27 orders filled; stop not reached on the next bar: 27 (A)"
+    run = oo.run_backtest(RANGED, np.full((28, 1), 0.5), window=(0, 28), limit_price=stops / 10.0)
+    assert run.caveats["return"] == "none of the 27 orders filled; limit not reached on the next bar: 27 (A)"
+
+
+def test_orders_that_need_a_range_which_is_not_there_failed() -> None:
+    data = oo.Dataset.from_arrays(DAYS, ["A"], PRICES, open=PRICES)
+    limits = np.full((28, 1), 50.0)
+    limits[0] = 500.0
+    run = oo.run_backtest(data, np.linspace(0.1, 0.5, 28)[:, None], window=(0, 28), limit_price=limits)
+    assert run.caveats["return"] == (
+        "26 of the 27 orders did not fill; no high or low on the next bar, or data without opens: 26 (A)"
+    )

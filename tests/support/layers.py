@@ -94,8 +94,9 @@ LAYERS = {
         "native untrusted",
     ),
     "report": _layer(
-        "report.comparison report.run_analysis report.run_origin report.run_report report.run_statistics"
-        " report.run_trace report.score_report report.self_verifying report.tables report.tables.*",
+        "report.comparison report.fill_metrics report.run_analysis report.run_orders report.run_origin"
+        " report.run_report report.run_statistics report.run_trace report.score_report"
+        " report.self_verifying report.tables report.tables.*",
         f"{BASE} data scenarios agents records backtest scoring pages untrusted",
         deferred="pyarrow",
     ),
@@ -264,7 +265,9 @@ DEFERRED_CYCLES = {
         "openoutcry.backtest.run",
         "openoutcry.backtest.trade_list",
         "openoutcry.backtest.trades",
+        "openoutcry.report.fill_metrics",
         "openoutcry.report.run_analysis",
+        "openoutcry.report.run_orders",
         "openoutcry.report.run_origin",
         "openoutcry.report.run_report",
         "openoutcry.report.run_statistics",

@@ -15,7 +15,7 @@ Places = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 FillColumns = tuple[Places, Places, Floats, Floats]
-"""Bar, symbol, shares and price of each fill, ordered by bar and symbol."""
+"""Bar, symbol, shares and price of each fill, ordered by bar, phase of the bar, and symbol."""
 
 
 def fill_columns(fills: FillColumns, dataset: Dataset) -> dict[str, npt.NDArray[Any]]:

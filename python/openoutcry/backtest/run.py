@@ -17,9 +17,11 @@ from openoutcry.arguments import checked_text
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.execution import executed
 from openoutcry.backtest.fill_columns import FillColumns, fill_columns
+from openoutcry.backtest.fill_gross import max_gross_at_fill
 from openoutcry.backtest.conditional_weights import ConditionalWeights, OrderConditions
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.run_columns import run_columns
+from openoutcry.backtest.run_copies import CopiedByReference
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
@@ -102,7 +104,7 @@ def run_backtest(
     return done
 
 
-class Run:
+class Run(CopiedByReference):
     """A finished backtest.
 
     A run stores its decisions and NAV. Positions, weights and trades are recomputed from the decisions on first access,
@@ -188,10 +190,7 @@ class Run:
 
     @cached_property
     def returns(self) -> Series:
-        """Simple return of each bar after the first, shape `(n_bars - 1,)`.
-
-        0 after ruin or liquidation.
-        """
+        """Simple return of each bar, 0 after an early end, shape `(n_bars - 1,)`."""
         return frozen(self._core.returns)
 
     @cached_property
@@ -214,9 +213,10 @@ class Run:
 
     @cached_property
     def trades(self) -> dict[str, npt.NDArray[Any]]:
-        """Fills as columns `date, bar, symbol, shares, price`, ordered by bar and symbol.
+        """Fills as columns `date, bar, symbol, shares, price`, exits included.
 
-        Shares are signed, for a starting NAV of 1. The price includes slippage and impact.
+        They are ordered by bar, phase of the bar, and symbol. Shares are signed, for a starting NAV of 1. The price
+        includes slippage and impact.
         """
         return all_frozen(fill_columns(self._fills, self.dataset))
 
@@ -226,6 +226,14 @@ class Run:
         bars, symbols, shares, prices = self._core.fills()
         return frozen(bars), frozen(symbols), frozen(shares), frozen(prices)
 
+    @cached_property
+    def max_gross_at_fill(self) -> float:
+        """Largest gross exposure just after fills at the open; 0 without a fill.
+
+        It may be above `max_gross`, because the close sizes an order that the next open fills.
+        """
+        return max_gross_at_fill(self)
+
     def _replay(self) -> None:
         """Compute weights, fills, costs and gains at once, for callers that need them all."""
         if not {"weights", "_fills"} <= self.__dict__.keys():
@@ -234,10 +242,7 @@ class Run:
 
     @cached_property
     def costs(self) -> dict[str, Series]:
-        """Costs per decision by kind, in units of the starting NAV.
-
-        Shape `(n_bars - 1,)` each.
-        """
+        """Costs per decision by kind in units of the starting NAV, `(n_bars - 1,)` each."""
         return all_frozen(self._core.costs)
 
     @cached_property
@@ -319,21 +324,11 @@ class Run:
         """Reason by name of each metric whose value does not measure the agent.
 
         A Sharpe ratio of constant returns, such as those of cash, measures the risk-free rate. If no order filled, or
-        more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
+        more than 10 % of the orders failed, `return` comes first; a condition that was not met is no failure. `cagr`
+        names missing bars, `stops_at_price` stops that filled inside a bar although `stop_gap` is 0, and
+        `max_gross_at_fill` an exposure above `max_gross` by more than 1 %.
         """
         return caveats_of_run(self, self._settings["window"])
-
-    def __copy__(self) -> Run:
-        copied = Run.__new__(Run)
-        copied.__dict__ |= self.__dict__  # the core is immutable, and returned arrays are copies of it
-        return copied
-
-    def __deepcopy__(self, memo: object) -> Run:
-        return self.__copy__()
-
-    def __reduce__(self) -> Any:
-        hint = "return `run.nav`, `run.metrics`, `run.to_frame()` or `run.decisions` from a worker"
-        raise TypeError(f"a Run cannot be pickled; hint: {hint}")
 
     def delayed(self) -> Run:
         """Return the run of the same decisions, executed one bar later."""

@@ -10,27 +10,27 @@ import numpy.typing as npt
 
 from openoutcry.data.dataset import Dataset
 
-_Column = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 
 class _Run(Protocol):
-    """The parts of a run that its columns show."""
+    """The parts of a run that are columns of its frame."""
+
+    dataset: Dataset
 
     @property
-    def dataset(self) -> Dataset: ...
+    def nav(self) -> Floats: ...
     @property
-    def nav(self) -> _Column: ...
+    def returns(self) -> Floats: ...
     @property
-    def returns(self) -> _Column: ...
+    def turnover(self) -> Floats: ...
     @property
-    def turnover(self) -> _Column: ...
+    def costs(self) -> Mapping[str, Floats]: ...
     @property
-    def costs(self) -> Mapping[str, _Column]: ...
-    @property
-    def weights(self) -> _Column: ...
+    def weights(self) -> Floats: ...
 
 
-def run_columns(run: _Run) -> dict[str, _Column]:
+def run_columns(run: _Run) -> dict[str, npt.NDArray[Any]]:
     """Return NAV, return, turnover, costs and weights per bar, shape `(n_bars,)` each."""
     columns = {"nav": run.nav, "return": np.concatenate([[np.nan], run.returns])}
     for kind, values in {"turnover": run.turnover, **run.costs}.items():

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from openoutcry.backtest.run import Run
-from openoutcry.backtest.trades import Floats, Places, Trade, TradeColumns, closed_trades
+from openoutcry.backtest.trades import Floats, Places, Trade, TradeColumns, closed_trades, marks_at
 
 __all__ = ["OpenPosition", "RoundTrip", "open_positions", "payoff_of", "round_trips"]
 
@@ -22,13 +22,14 @@ class RoundTrip(NamedTuple):
         entry_date: Date of the fill that opened it.
         exit_date: Date of the fill that closed it.
         entry_price: Price of the opening fill; NaN if it is not among the fills.
-        exit_price: Price of the closing fill, settlement or liquidation.
+        exit_price: Price of the closing fill, settlement or liquidation; the mark for a ruin.
         quantity: Shares of all fills that opened or increased it, on the share basis of the exit; NaN if the fill that
             opened it is not among the fills.
         notional: Price times shares of these fills, in account currency.
         profit: Profit after fees, with dividends, in account currency.
         return_: Profit over `notional`.
         n_bars: Bars from opening to close.
+        end: Cause of the close: `order`, `stop_loss`, `take_profit`, `settled`, `liquidated` or `ruined`.
     """
 
     symbol: str
@@ -42,6 +43,7 @@ class RoundTrip(NamedTuple):
     profit: float
     return_: float
     n_bars: int
+    end: str
 
 
 class OpenPosition(NamedTuple):
@@ -70,15 +72,26 @@ def round_trips(run: Run, trades: TradeColumns | None = None) -> tuple[RoundTrip
             entry_date=dates[each.opened],
             exit_date=dates[each.closed],
             entry_price=prices.get((each.opened, each.symbol), [float("nan")])[0],
-            exit_price=prices.get((each.closed, each.symbol), [float("nan")])[-1],
+            exit_price=_exit_price(each, prices.get((each.closed, each.symbol), [])),
             quantity=_quantity(run, each, fills[each.symbol]) * capital,
             notional=each.entry * capital,
             profit=each.profit * capital,
             return_=each.profit / each.entry,
             n_bars=each.closed - each.opened,
+            end=each.end,
         )
         for each in found.rows()
     )
+
+
+def _exit_price(trade: Trade, prices: list[float]) -> float:
+    """Return the closing price among the prices of the last bar.
+
+    That of an order comes first, that of another cause last.
+    """
+    if not prices:
+        return float("nan")
+    return prices[0] if trade.end == "order" else prices[-1]
 
 
 _Fills = tuple[Places, Floats, Floats]
@@ -132,6 +145,10 @@ def _prices(run: Run, trades: TradeColumns) -> Mapping[tuple[int, int], list[flo
     for event in run.events:
         if event["slug"] in {"delisted", "liquidated"}:
             prices.setdefault((event["bar"], places[event["symbol"]]), []).append(event["price"])
+        elif event["slug"] == "ruined":
+            marks = marks_at(run, event["bar"])
+            for symbol in np.unique(trades.symbol).tolist():
+                prices.setdefault((event["bar"], symbol), []).append(float(marks[symbol]))
     return prices
 
 

@@ -2,8 +2,9 @@
 
 A trade starts with the fill that opens a position in a symbol. Fills of the same sign increase the position, fills of
 the other sign reduce it, and the trade ends when the position is 0. A fill that reverses the sign closes one trade and
-opens another. The profit is the net cash flow of the position, including fees and dividends. A position that is open at
-the end does not count as a trade.
+opens another. The profit is the net cash flow of the position, including fees and dividends. The end of a trade is the
+cause of the fill that closed it. A ruin closes every position at its mark: a loss beyond the account is part of the
+profits. A position that is open at the end does not count as a trade.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer
+from openoutcry.backtest.fill_phases import exit_places
 from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
 
@@ -24,13 +26,20 @@ Places = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 Movement = tuple[int, int, str, float, float, float]
-"""Bar, symbol, kind, then shares, price and fee of a `fill`, or the value of a `dividend` or `split` and two zeros."""
+"""Bar, symbol, kind and three numbers.
+
+The numbers are shares, price and fee of a `fill`, which may have one of the `ENDS` as its kind. A `dividend` and a
+`split` have their value and two zeros, a `ruin` the mark at which it closes the position of the symbol.
+"""
+
+ENDS = ("order", "stop_loss", "take_profit", "settled", "liquidated", "ruined")
+"""Causes of the fill that closes a trade."""
 
 
 class Trade(NamedTuple):
     """A position from its opening to its close.
 
-    `entry` is the notional of the fills that opened or increased it, `profit` its gain after fees.
+    `entry` is the notional of the fills that opened or increased it, `profit` its gain after fees, `end` one of `ENDS`.
     """
 
     symbol: int
@@ -39,6 +48,7 @@ class Trade(NamedTuple):
     is_long: bool
     entry: float
     profit: float
+    end: str = "order"
 
 
 class TradeColumns(NamedTuple):
@@ -50,6 +60,7 @@ class TradeColumns(NamedTuple):
     is_long: npt.NDArray[np.bool_]
     entry: Floats
     profit: Floats
+    end: list[str]
 
     def part(self, places: slice) -> TradeColumns:
         """Return some of the trades."""
@@ -57,7 +68,8 @@ class TradeColumns(NamedTuple):
 
     def rows(self) -> tuple[Trade, ...]:
         """Return each trade."""
-        return tuple(map(Trade._make, zip(*(column.tolist() for column in self), strict=True)))
+        columns = [column.tolist() for column in self[:-1]]
+        return tuple(map(Trade._make, zip(*columns, self.end, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,8 @@ class Trades:
     undefined: dict[str, str]
 
 
-_KINDS = ("fill", "dividend", "split")
+_KINDS = ("dividend", "split", "ruin", *ENDS)
+_DIVIDEND, _SPLIT, _RUIN, _ORDER = range(4)
 _MOVEMENT_FIELDS = 6
 _Columns = tuple[Places, Places, Places, Floats, Floats, Floats]
 """Bar, symbol, place in `_KINDS`, and the three numbers of movements."""
@@ -112,8 +125,9 @@ def _checked(movement: Movement) -> tuple[Any, ...]:
         wanted = f"a movement must have {_MOVEMENT_FIELDS} values: bar, symbol, kind and three numbers"
         raise refusal("argument_invalid", f"{wanted}; received {len(movement)}")
     bar, symbol, kind, *numbers = movement
+    kind = "order" if kind == "fill" else kind
     if kind not in _KINDS:
-        raise refusal("argument_invalid", f"a movement must be a fill, dividend or split; received {kind!r}")
+        raise refusal("argument_invalid", f"a movement must be a fill, dividend, split or ruin; received {kind!r}")
     if wrong := [number for number in numbers if not isinstance(number, (int, float, np.number))]:
         raise refusal("argument_invalid", f"a movement must have three numbers; received {wrong[0]!r}")
     places = (checked_integer(name, place, 0, 2**62) for name, place in (("bar", bar), ("symbol", symbol)))
@@ -181,7 +195,7 @@ def annual_costs(run: Run) -> dict[str, float | None]:
 
 
 def trades_of(run: Run) -> Trades:
-    """Return the trades of a run, including corporate actions and liquidations.
+    """Return the trades of a run, with corporate actions, exits, liquidations, ruin.
 
     Profits are in units of the starting NAV; `symbol` is an index into `run.dataset.symbols`.
     """
@@ -209,7 +223,8 @@ def _corporate_actions(run: Run) -> list[_Part]:
     """Return the dividends and splits of a run."""
     start, end = run.window.resolve(run.dataset, run.lookback)
     found: list[_Part] = []
-    for step, (kind, table, neutral) in enumerate(((1, run.dataset.dividends, 0.0), (2, run.dataset.splits, 1.0))):
+    tables = ((_DIVIDEND, run.dataset.dividends, 0.0), (_SPLIT, run.dataset.splits, 1.0))
+    for step, (kind, table, neutral) in enumerate(tables):
         if table is None:
             continue
         part = table[start + 1 : end]
@@ -221,18 +236,46 @@ def _corporate_actions(run: Run) -> list[_Part]:
 
 
 def _fills(run: Run) -> list[_Part]:
-    """Return the fills, settlements and liquidations of a run."""
+    """Return the fills, settlements and liquidations of a run, and its ruin."""
     rate = run.cost_model.fee_bps / 1e4
     bars, symbols, shares, prices = run._fills
-    kinds = np.zeros(len(bars), dtype=np.int64)
-    found = [(np.full(len(bars), 3), (bars, symbols, kinds, shares, prices, rate * np.abs(shares) * prices))]
+    fees = rate * np.abs(shares) * prices
+    found = [(np.full(len(bars), 3), (bars, symbols, _causes(run), shares, prices, fees))]
     indices = {name: index for index, name in enumerate(run.dataset.symbols)}
-    # Both events state the shares of the position that was closed.
-    events = [event for event in run.events if event["slug"] in {"delisted", "liquidated"}]
-    rows = []
-    for event in events:
-        shares_closed, price = -event["shares"], event["price"]
-        fee = 0.0 if event["slug"] == "delisted" else rate * abs(shares_closed) * price
-        rows.append((event["bar"], indices[event["symbol"]], 0, shares_closed, price, fee))
-    steps = np.array([2 if event["slug"] == "delisted" else 4 for event in events])
-    return [*found, (steps, _columns(rows))] if rows else found
+    rows: list[tuple[int, tuple[Any, ...]]] = []
+    for event in run.events:
+        if event["slug"] == "delisted":
+            where = (event["bar"], indices[event["symbol"]], _KINDS.index("settled"))
+            rows.append((2, (*where, -event["shares"], event["price"], 0.0)))
+        elif event["slug"] == "liquidated":
+            # Both events state the shares of the position that was closed.
+            fee = rate * abs(event["shares"]) * event["price"]
+            where = (event["bar"], indices[event["symbol"]], _KINDS.index("liquidated"))
+            rows.append((4, (*where, -event["shares"], event["price"], fee)))
+        elif event["slug"] == "ruined":
+            marks = marks_at(run, event["bar"])
+            rows += [(5, (event["bar"], at, _RUIN, marks[at], 0.0, 0.0)) for at in np.unique(symbols).tolist()]
+    return [*found, (np.array([step for step, _ in rows]), _columns([row for _, row in rows]))] if rows else found
+
+
+def _causes(run: Run) -> Places:
+    """Return the cause of each fill as a place in `_KINDS`."""
+    kinds = np.full(len(run._fills[0]), _ORDER, dtype=np.int64)
+    exits = [event for event in run.events if event["slug"] == "exited"]
+    kinds[exit_places(run._fills, run.dataset, exits)] = [_KINDS.index(event["reason"]) for event in exits]
+    return kinds
+
+
+def marks_at(run: Run, bar: int) -> Floats:
+    """Return the last close of each symbol up to a bar; NaN before the first.
+
+    It is on the share basis of that bar.
+    """
+    close, splits = run.dataset.close[: bar + 1], run.dataset.splits
+    marks = np.full(run.dataset.n_symbols, np.nan)
+    for symbol, column in enumerate(close.T):
+        closes = np.flatnonzero(np.isfinite(column))
+        if len(closes):
+            later = 1.0 if splits is None else float(np.nanprod(splits[closes[-1] + 1 : bar + 1, symbol]))
+            marks[symbol] = column[closes[-1]] / later
+    return marks

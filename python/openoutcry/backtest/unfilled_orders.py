@@ -18,7 +18,13 @@ _REASONS = {
     "not_tradable": "trading not allowed on the next bar",
     "no_volume": "volume 0 on the next bar",
     "cost_too_high": "slippage and impact of half the price or more",
+    "no_range": "no high or low on the next bar, or data without opens",
+    "limit_not_reached": "limit not reached on the next bar",
+    "stop_not_reached": "stop not reached on the next bar",
+    "exited": "the position was closed first, by its stop loss or take profit",
 }
+_WAITING = {"limit_not_reached", "stop_not_reached", "exited"}
+"""Reasons of day orders that fill on their condition only: such an order did not fail."""
 _MOST_NAMES = 3
 
 
@@ -27,6 +33,7 @@ def unfilled_caveat(
 ) -> str:
     """Return why orders of a run did not fill; empty if enough of them did.
 
+    A day order with a condition that was not met counts only if no order of the run filled.
     Only bars of the window are read: the caveats of an episode that goes on must not reveal later bars.
 
     Args:
@@ -35,9 +42,10 @@ def unfilled_caveat(
         events: Events of the run other than fills.
         count_fills: Returns the number of its fills, by a replay; called only if orders were lost.
     """
-    lost = [event for event in events if event["slug"] == "unfilled"]
+    unfilled = [event for event in events if event["slug"] == "unfilled"]
     refused = sum(event["slug"] == "refused" for event in events)
-    n_fills = count_fills() if lost or refused else 0
+    n_fills = count_fills() if unfilled or refused else 0
+    lost = [event for event in unfilled if n_fills == 0 or event["reason"] not in _WAITING]
     if n_fills == 0 and (lost or refused):
         total = len(lost) + refused
         text = f"none of the {total:,} orders filled" if total > 1 else "the only order did not fill"

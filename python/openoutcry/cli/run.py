@@ -287,6 +287,9 @@ class _WatchedAgent:
             raise
 
 
+_SHOWN_CAVEATS = ("return", "stops_at_price", "max_gross_at_fill")
+
+
 def _print_run(done: Run, chosen: SelectedAgent, report: Path | None, as_json: bool, recorder: RunRecorder) -> None:
     recorded = recorder.recorded
     if as_json:
@@ -302,8 +305,8 @@ def _print_run(done: Run, chosen: SelectedAgent, report: Path | None, as_json: b
     title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {counted(len(done.dates), 'bar')}"
     title += f", {periods_text(done.dataset.periods_per_year)}"
     console.print(metrics_table(title, [done], ranked=False))
-    if "return" in done.caveats:
-        console.print(f"  · {done.caveats['return']}", style="yellow", highlight=False, soft_wrap=True)
+    for caveat in (done.caveats[name] for name in _SHOWN_CAVEATS if name in done.caveats):
+        console.print(f"  · {caveat}", style="yellow", highlight=False, soft_wrap=True)
     console.print(f"  · {LEGEND}", style="dim", highlight=False)
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
     for remark in (*fault_summary([done.faults]), *_idle_remarks(done, chosen)):

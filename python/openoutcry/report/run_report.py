@@ -16,13 +16,14 @@ from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run
-from openoutcry.backtest.run_caveats import ratio_caveats
+from openoutcry.backtest.run_caveats import fill_caveats, ratio_caveats
 from openoutcry.data import dataframes
 from openoutcry.data.columns import stated_periods
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.report.charts.equity_charts import Line, drawdown_chart, equity_chart
 from openoutcry.report.charts.null_fan import fan_places
 from openoutcry.report.charts.svg import standalone
+from openoutcry.report.fill_metrics import fill_metrics
 from openoutcry.report.render import render_run
 from openoutcry.report.run_analysis import (
     AnalysisInputs,
@@ -33,6 +34,7 @@ from openoutcry.report.run_analysis import (
     resolved_benchmark,
     series_view,
 )
+from openoutcry.report.run_orders import orders_of
 from openoutcry.report.run_origin import origin_of
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
@@ -109,7 +111,7 @@ def view_of(run: Run) -> RunView:
         weights=run.weights,
         costs=run.costs,
         delayed_nav=delayed.nav,
-        metrics=run.metrics | ratio,
+        metrics=run.metrics | ratio | fill_metrics(run),
         reasons=run.undefined | reasons,
         periods_per_year=run.dataset.periods_per_year,
         caveats=run.caveats | caveats,
@@ -158,6 +160,7 @@ def full_view_of(
         calibration=None if trace is None else calibration_of(trace, run.dataset.symbols),
         trace=trace,
         analysis=replace(analysis, tables=tables),
+        orders=orders_of(run),
     )
 
 
@@ -177,7 +180,7 @@ def benchmark_view(run: Run, against: Benchmark) -> RunView:
         weights=np.zeros((len(held.nav), 0)),
         costs={},
         delayed_nav=None,
-        metrics=held.metrics | ratio,
+        metrics=held.metrics | ratio | fill_metrics(run, held),
         reasons=held.undefined | reasons,
         periods_per_year=held.dataset.periods_per_year,
         caveats=held.caveats | caveats,
@@ -286,10 +289,11 @@ def versions(command: str = "") -> list[tuple[str, str]]:
 
 
 def notices_of(run: Run) -> list[str]:
-    """Return the caveats of the market of a run."""
+    """Return the caveats of the market of a run, and of its fills."""
+    found = [*fill_caveats(run).values(), *run.dataset.notices]
     if run.dataset.risk_free is not None:
-        return list(run.dataset.notices)
-    return [*run.dataset.notices, "the dataset has no risk-free rate: Sharpe ratios use raw returns"]
+        return found
+    return [*found, "the dataset has no risk-free rate: Sharpe ratios use raw returns"]
 
 
 def write_run_report(

@@ -102,7 +102,8 @@ def _statistics(excess: skill.Series, periods: float, n_trials: int) -> dict[tup
 def calibration_of(trace: Trace, symbols: tuple[str, ...]) -> Calibration:
     """Return the calibration of stated confidence over filled orders.
 
-    The outcome is that of `skill.calibrate`, at the close of the fill bar.
+    The outcome is that of `skill.calibrate`, at the close of the fill bar. An order that fills at that close has none,
+    and neither has one that an exit closed before.
     """
     orders = list(_filled(trace, symbols))
     try:
@@ -118,11 +119,12 @@ def calibration_of(trace: Trace, symbols: tuple[str, ...]) -> Calibration:
 def _filled(trace: Trace, symbols: tuple[str, ...]) -> Iterator[tuple[float | None, float, float, float]]:
     columns = {symbol: place for place, symbol in enumerate(symbols)}
     for step, closes in zip(trace.steps, trace.closes[1:].tolist(), strict=False):
-        prices = {fill.symbol: fill.price for fill in reversed(step.fills)}
+        exited = {event.symbol for event in step.events if event.slug == "exited"}
+        prices = {fill.symbol: fill.price for fill in reversed(step.fills) if fill.symbol not in exited}
         for order in () if step.fault else step.orders:
             price = prices.get(order.symbol)
             # `close` and `hold` have no direction, whatever their weight.
-            if price is None or order.weight is None or order.action not in {"buy", "sell"}:
+            if price is None or order.weight is None or order.action not in {"buy", "sell"} or order.is_at_close:
                 continue
             close = closes[columns[order.symbol]]
             if isfinite(close):

@@ -101,7 +101,8 @@ def _read(text: str) -> tuple[list[Order], str, bool]:
 
 def _order(order: Mapping[str, Any]) -> Order:
     weight, confidence = _number(order["target_weight"]), _number(order.get("confidence"))
-    return Order(str(order["symbol"]), str(order["action"]), weight, confidence, str(order.get("rationale", "")))
+    why, is_at_close = str(order.get("rationale", "")), order.get("at") == "close"
+    return Order(str(order["symbol"]), str(order["action"]), weight, confidence, why, is_at_close)
 
 
 def _number(value: Any) -> float | None:

@@ -1,5 +1,5 @@
 use numpy::{PyArray1, PyReadonlyArray1};
-use openoutcry_score::trades::{Kind, Movement, Trade, summarize_trades};
+use openoutcry_score::trades::{Cause, Kind, Movement, Trade, summarize_trades};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -8,7 +8,8 @@ use crate::skill::{Fields, refused};
 
 /// Columns of movements: bar, symbol, kind, and three numbers.
 ///
-/// Kinds are 0 for a fill with shares, price and fee, 1 for a dividend and 2 for a split with one number.
+/// Kinds are 0 for a dividend, 1 for a split and 2 for a ruin, with one number, and 3 plus the place of its cause in
+/// `Cause::ALL` for a fill with shares, price and fee.
 type Moved<'py> = (
     PyReadonlyArray1<'py, i64>,
     PyReadonlyArray1<'py, i64>,
@@ -20,7 +21,8 @@ type Moved<'py> = (
 
 /// Return the trades of movements as columns, and their statistics.
 ///
-/// The movements are in chronological order.
+/// The movements are in chronological order. Kinds are 0 for a dividend, 1 for a split and 2 for a ruin, then causes of
+/// fills. The last column of `trades` has the name of the cause that ended each one.
 #[pyfunction]
 pub(crate) fn trades<'py>(py: Python<'py>, movements: Moved<'py>, n_symbols: usize) -> PyResult<Bound<'py, PyDict>> {
     let movements = movements_of(&movements, n_symbols)?;
@@ -35,6 +37,7 @@ pub(crate) fn trades<'py>(py: Python<'py>, movements: Moved<'py>, n_symbols: usi
         PyArray1::from_iter(py, closed.iter().map(|trade| trade.is_long)),
         numbers(|trade| trade.entry),
         numbers(|trade| trade.profit),
+        closed.iter().map(|trade| trade.end.slug()).collect::<Vec<_>>(),
     );
     let fields = Fields::new(py).set("trades", columns)?.set("n_open", n_open)?.set("n_trades", found.n_trades)?;
     let fields = fields.statistics([
@@ -59,10 +62,15 @@ fn movements_of(columns: &Moved<'_>, n_symbols: usize) -> PyResult<Vec<Movement>
             let message = format!("a symbol index must be below {n_symbols}; received {symbol}");
             return Err(raise("argument_invalid", &message));
         }
-        let kind = match kinds[at] {
-            0 => Kind::Fill { shares: value, price: prices[at], fee: fees[at] },
-            1 => Kind::Dividend(value),
-            _ => Kind::Split(value),
+        let kind = match place(kinds[at]) {
+            0 => Kind::Dividend(value),
+            1 => Kind::Split(value),
+            2 => Kind::Ruin(value),
+            code => {
+                let cause =
+                    *Cause::ALL.get(code - 3).ok_or_else(|| raise("argument_invalid", "a kind must be known"))?;
+                Kind::Fill { shares: value, price: prices[at], fee: fees[at], cause }
+            }
         };
         Ok(Movement { bar: place(bars[at]), symbol, kind })
     };

@@ -5,7 +5,7 @@ use openoutcry_score::skill::{
     Selection, Stated, calibrate, deflate, expected_max, min_track_record, probabilistic_sharpe, regress,
     rolling_sharpe, trials, z_score,
 };
-use openoutcry_score::trades::{Kind, Movement, summarize_trades, trades};
+use openoutcry_score::trades::{Cause, Kind, Movement, summarize_trades, trades};
 use openoutcry_score::{
     Moments, Statistic, hac, mean, normal_distribution, sharpe, sharpe_standard_error, standard_error,
 };
@@ -50,8 +50,11 @@ fn movements() -> impl Strategy<Value = Vec<Movement>> {
         shares,
         price: f64::from(price),
         fee: f64::from(price) / 64.0,
+        cause: Cause::Order,
     });
-    let kind = prop_oneof![6 => fill, 1 => Just(Kind::Dividend(0.25)), 1 => Just(Kind::Split(2.0))];
+    let others = [Kind::Dividend(0.25), Kind::Split(2.0), Kind::Ruin(20.0)].map(Just);
+    let [dividend, split, ruin] = others;
+    let kind = prop_oneof![6 => fill, 1 => dividend, 1 => split, 1 => ruin];
     prop::collection::vec((kind, 0..3_usize), 0..40).prop_map(|kinds| {
         let movement = |(bar, (kind, symbol))| Movement { bar, symbol, kind };
         kinds.into_iter().enumerate().map(movement).collect()
@@ -205,18 +208,20 @@ proptest! {
         let last = all.len();
         for movement in &all {
             match movement.kind {
-                Kind::Fill { shares, price, fee } => {
+                Kind::Fill { shares, price, fee, .. } => {
                     held[movement.symbol] += shares;
                     // Every fill pays a fee, except a fill of no shares without a position.
                     cash -= if shares == 0.0 && held[movement.symbol] == 0.0 { 0.0 } else { shares * price + fee };
                 }
                 Kind::Dividend(paid) => cash += held[movement.symbol] * paid,
                 Kind::Split(ratio) => held[movement.symbol] *= ratio,
+                Kind::Ruin(price) => cash += std::mem::take(&mut held[movement.symbol]) * price,
             }
         }
         for (symbol, shares) in held.into_iter().enumerate() {
             cash += shares * 50.0;
-            all.push(Movement { bar: last, symbol, kind: Kind::Fill { shares: -shares, price: 50.0, fee: 0.0 } });
+            let kind = Kind::Fill { shares: -shares, price: 50.0, fee: 0.0, cause: Cause::Order };
+            all.push(Movement { bar: last, symbol, kind });
         }
         let (closed, n_open) = trades(&all, 3).unwrap();
         prop_assert_eq!(n_open, 0);

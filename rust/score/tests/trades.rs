@@ -1,14 +1,18 @@
 //! Openings, additions, partial closes and flips, one by one.
 
 use openoutcry_score::Undefined;
-use openoutcry_score::trades::{Kind, Movement, Trade, fills_of_path, summarize_trades, trades};
+use openoutcry_score::trades::{Cause, Kind, Movement, Trade, fills_of_path, summarize_trades, trades};
 
 fn fill(bar: usize, shares: f64, price: f64) -> Movement {
-    Movement { bar, symbol: 0, kind: Kind::Fill { shares, price, fee: 0.0 } }
+    Movement { bar, symbol: 0, kind: Kind::Fill { shares, price, fee: 0.0, cause: Cause::Order } }
+}
+
+fn ended(bar: usize, shares: f64, price: f64, cause: Cause) -> Movement {
+    Movement { bar, symbol: 0, kind: Kind::Fill { shares, price, fee: 0.0, cause } }
 }
 
 fn paid(bar: usize, shares: f64, price: f64, fee: f64) -> Movement {
-    Movement { bar, symbol: 0, kind: Kind::Fill { shares, price, fee } }
+    Movement { bar, symbol: 0, kind: Kind::Fill { shares, price, fee, cause: Cause::Order } }
 }
 
 fn profits(movements: &[Movement]) -> Vec<f64> {
@@ -20,7 +24,8 @@ fn a_position_bought_added_to_and_sold_in_parts_is_one_trade() {
     let movements = [fill(1, 1.0, 10.0), fill(2, 1.0, 12.0), fill(4, -0.5, 14.0), fill(7, -1.5, 16.0)];
     let (closed, n_open) = trades(&movements, 1).unwrap();
     // Sold for 7 + 24, bought for 10 + 12.
-    let expected = Trade { symbol: 0, opened: 1, closed: 7, is_long: true, entry: 22.0, profit: 9.0 };
+    let expected =
+        Trade { symbol: 0, opened: 1, closed: 7, is_long: true, entry: 22.0, profit: 9.0, end: Cause::Order };
     assert_eq!((closed.as_slice(), n_open), (&[expected][..], 0));
     assert_eq!(closed[0].duration(), 6);
     // It is not closed until the last share is sold.
@@ -59,6 +64,33 @@ fn a_settlement_for_nothing_closes_a_position() {
 }
 
 #[test]
+fn a_trade_ends_by_the_cause_of_its_closing_fill() {
+    let movements = [
+        fill(1, 2.0, 10.0),
+        ended(2, -1.0, 9.0, Cause::StopLoss),
+        ended(3, -1.0, 12.0, Cause::TakeProfit),
+        fill(4, -1.0, 10.0),
+        ended(5, 1.0, 9.0, Cause::Settled),
+        fill(6, 1.0, 10.0),
+        ended(7, -1.0, 4.0, Cause::Liquidated),
+    ];
+    let closed = trades(&movements, 1).unwrap().0;
+    let ends: Vec<_> = closed.iter().map(|trade| (trade.closed, trade.end.slug())).collect();
+    assert_eq!(ends, [(3, "take_profit"), (5, "settled"), (7, "liquidated")]);
+}
+
+#[test]
+fn the_trade_that_ruins_an_account_is_a_trade() {
+    let ruin = |symbol| Movement { bar: 4, symbol, kind: Kind::Ruin(30.0) };
+    let (closed, n_open) = trades(&[paid(1, -2.0, 10.0, 0.5), ruin(0), ruin(1)], 2).unwrap();
+    // Sold for 20 less a fee of 0.5, owed at 60.
+    assert_eq!(closed.iter().map(|trade| (trade.profit, trade.end)).collect::<Vec<_>>(), [(-40.5, Cause::Ruined)]);
+    assert_eq!((summarize_trades(&closed, n_open).win_rate, n_open), (Ok(0.0), 0));
+    let wrong = Movement { bar: 4, symbol: 0, kind: Kind::Ruin(f64::NAN) };
+    assert_eq!(trades(&[wrong], 1), Err(Undefined::NotAReturn));
+}
+
+#[test]
 fn what_rounding_leaves_is_no_position() {
     let movements = [fill(1, 0.3, 10.0), fill(2, -0.1, 10.0), fill(3, -0.2, 10.0), fill(4, 1.0, 10.0)];
     assert_ne!(0.3 - 0.1 - 0.2, 0.0);
@@ -78,7 +110,8 @@ fn a_path_of_shares_leads_to_the_fills_between_its_rows() {
 
 #[test]
 fn a_summary_counts_closed_trades_only_and_says_what_it_cannot() {
-    let trade = |profit, closed| Trade { symbol: 0, opened: 0, closed, is_long: true, entry: 1.0, profit };
+    let trade =
+        |profit, closed| Trade { symbol: 0, opened: 0, closed, is_long: true, entry: 1.0, profit, end: Cause::Order };
     let closed = [trade(3.0, 1), trade(1.0, 2), trade(-2.0, 3), trade(0.0, 6)];
     let found = summarize_trades(&closed, 2);
     assert_eq!((found.n_trades, found.n_open), (4, 2));

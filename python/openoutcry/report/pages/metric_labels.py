@@ -44,6 +44,14 @@ METRICS: dict[str, Metric] = {
     "turnover": Metric("Annual turnover", "times", "purchases plus sales, as a multiple of NAV"),
     "exposure": Metric("Gross exposure", "share", "mean sum of abs(weight) at a close"),
     "net_exposure": Metric("Net exposure", "share", "mean sum of signed weights at a close"),
+    "max_gross_at_fill": Metric(
+        "Gross exposure at fills", "share", "largest sum of abs(shares) times open over NAV, after fills at the open"
+    ),
+    "lowest_nav_inside": Metric(
+        "Lowest NAV inside a bar",
+        "ratio",
+        "longs at the low and shorts at the high of the bar, before exits; 1 at start",
+    ),
     "cost": Metric("Annual cost", "share", "all costs, as a share of NAV"),
     "n_returns": Metric("Returns", "count", "number of bar returns"),
 }

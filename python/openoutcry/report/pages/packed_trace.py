@@ -143,7 +143,8 @@ def _scaled_integers(values: Iterable[float | None], decimals: int) -> list[int 
 
 def _orders(steps: Sequence[Step], text_table: TextTable) -> dict[str, list[Any]]:
     orders = [order for step in steps for order in step.orders]
-    symbols, actions, weights, confidences, whys = zip(*orders, strict=True) if orders else [()] * 5
+    shown = [order[:5] for order in orders]
+    symbols, actions, weights, confidences, whys = zip(*shown, strict=True) if shown else [()] * 5
     return {
         "n": [len(step.orders) for step in steps],
         "symbol": text_table.numbers_of(symbols),

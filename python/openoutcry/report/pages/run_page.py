@@ -29,6 +29,7 @@ from openoutcry.report.pages.event_counts import run_events
 from openoutcry.report.pages.fault_counts import run_faults
 from openoutcry.report.pages.inspector import inspector_section
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
+from openoutcry.report.pages.orders_section import orders_section
 from openoutcry.report.pages.page_parts import Detail, figure, heading, intervals, legend, scroll, switch
 from openoutcry.report.pages.skill_section import SKILL, skill_section
 from openoutcry.report.pages.trades_section import trades_section
@@ -41,6 +42,7 @@ __all__ = ["contents", "headline", "joined", "key_figures", "run_sections", "sec
 
 _KEY_FIGURES = ("return", "cagr", "vol", "max_drawdown", "turnover", "cost")
 _ELSEWHERE = ("sharpe_se",)
+_OF_FILLS = ("max_gross_at_fill", "lowest_nav_inside")
 
 
 def without_itself(view: RunView, benchmark: RunView | None) -> RunView | None:
@@ -99,7 +101,12 @@ def _evidence(view: RunView, footnotes: Footnotes) -> list[str]:
 
 
 def _verifiable(name: str, shown: str) -> str:
-    """Return a metric marked with its name, so that the page's verification finds it."""
+    """Return a metric marked with its name, so that the page's verification finds it.
+
+    The engine of the page does not compute the metrics of fills.
+    """
+    if name in _OF_FILLS:
+        return shown
     unit = METRICS[name].unit if name in METRICS else "ratio"
     return f'<span data-metric="{escape(name)}" data-unit="{unit}">{shown}</span>'
 
@@ -150,6 +157,7 @@ def sections_of(view: RunView, benchmark: RunView | None, key: str, detail: Deta
         ("Weights", _weights(view, detail) + _exposure(view, detail) + groups_figure(view, key, detail)),
         ("Trades", trades),
         ("Costs", _costs(view, detail) + table_link(view, "costs")),
+        ("Day orders", orders_section(view.orders)),
         ("Orders and events", run_events(view) + table_link(view, "events") + run_faults(view)),
         ("Stated confidence", calibration_section(view.calibration) if view.calibration else ""),
         ("One bar later", _delay(view, detail)),

@@ -21,13 +21,16 @@ _COLUMNS = (
     *(Column("profit", "P&L", "money"), Column("return", "P&L, %", "rate")),
     Column("bars", "Hold, bars", "count"),
 )
+_END = Column("end", "Ended by")
+_PLAIN_ENDS = {"order", "settled", "liquidated"}
 _MONEY = ("average_win", "average_loss", "max_win", "max_loss")
 
 
 def trade_tables(run: Run, most: int | None = None) -> list[Table]:
     """Return the tables `trade_statistics`, `trades` and `open_positions` of a run.
 
-    The statistics are of all trades; with `most`, the table `trades` has the latest ones only.
+    The statistics are of all trades; with `most`, the table `trades` has the latest ones only. It has a column `end` if
+    an exit or ruin closed one of them.
     """
     closed, found = closed_trades(run)
     capital = run.cost_model.capital
@@ -40,12 +43,15 @@ def trade_tables(run: Run, most: int | None = None) -> list[Table]:
     payoff, expectancy = payoff_of(closed.profit * capital)
     few = "no trade was closed" if not found["n_trades"] else "the trades have no winner or no loser"
     values |= {"payoff": few if payoff is None else payoff, "expectancy": few if expectancy is None else expectancy}
+    columns = _COLUMNS if _PLAIN_ENDS.issuperset(closed.end) else (*_COLUMNS, _END)
     rows: list[tuple[Value, ...]] = []
     reasons: dict[tuple[int, str], str] = {}
     latest = closed.part(slice(0 if most is None else max(found["n_trades"] - most, 0), None))
     for place, each in enumerate(reversed(round_trips(run, latest))):
-        row: list[Value] = [value if isinstance(value, str) or isfinite(value) else None for value in each]
-        reasons.update({(place, column.name): "unknown" for column, v in zip(_COLUMNS, row, strict=True) if v is None})
+        row: list[Value] = [
+            value if isinstance(value, str) or isfinite(value) else None for value in each[: len(columns)]
+        ]
+        reasons.update({(place, column.name): "unknown" for column, v in zip(columns, row, strict=True) if v is None})
         rows.append(tuple(row))
     held = tuple((each.symbol, each.side, each.weight) for each in open_positions(run))
     positions = (Column("symbol", "Symbol"), Column("side", "Side"), Column("weight", "Weight", "rate"))
@@ -57,7 +63,7 @@ def trade_tables(run: Run, most: int | None = None) -> list[Table]:
         Table(
             "trades",
             f"Closed trades, latest first, for a starting capital of {size}",
-            _COLUMNS,
+            columns,
             tuple(rows),
             reasons=reasons,
             n_rows=found["n_trades"],

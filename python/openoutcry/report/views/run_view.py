@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from openoutcry import openoutcry_py as native
 from openoutcry.report.views.analysis_view import Analysis
+from openoutcry.report.views.orders_view import OrdersView
 from openoutcry.report.views.statistics_view import Calibration, Rolling, Skill
 from openoutcry.report.views.trace_view import Trace
 from openoutcry.report.views.view_checks import Floats, require_nav, require_values
@@ -51,6 +52,7 @@ class RunView:
         calibration: Stated confidence against outcomes.
         trace: The run bar by bar, for the inspector.
         analysis: Tables and series beyond the metrics, such as alpha, trades and drawdowns.
+        orders: Day orders on the bars of a symbol; None without day orders.
     """
 
     name: str
@@ -79,6 +81,7 @@ class RunView:
     calibration: Calibration | None = None
     trace: Trace | None = None
     analysis: Analysis | None = None
+    orders: OrdersView | None = None
 
     def __post_init__(self) -> None:
         n_bars = len(self.dates)

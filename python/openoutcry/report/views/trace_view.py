@@ -24,6 +24,7 @@ class Order(NamedTuple):
         weight: Target weight, signed fraction of NAV; `None` if missing.
         confidence: Stated probability; `None` if missing.
         rationale: The agent's reason for the order.
+        is_at_close: Whether the order fills at the close of the next bar.
     """
 
     symbol: str
@@ -31,6 +32,7 @@ class Order(NamedTuple):
     weight: float | None
     confidence: float | None = None
     rationale: str = ""
+    is_at_close: bool = False
 
 
 class Fill(NamedTuple):

@@ -19,7 +19,7 @@ pub struct Movement {
 /// The kinds of changes of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A purchase or a sale, also by a liquidation or a settlement.
+    /// A purchase or a sale, also by an exit, a liquidation or a settlement.
     Fill {
         /// Signed shares.
         shares: f64,
@@ -27,11 +27,51 @@ pub enum Kind {
         price: f64,
         /// Commission, at least 0.
         fee: f64,
+        /// Cause of the fill.
+        cause: Cause,
     },
+    /// The close of a whole position at this price by the ruin of the account.
+    ///
+    /// Without a position it has no effect.
+    Ruin(f64),
     /// A dividend per share; a short pays it.
     Dividend(f64),
     /// A split, in new shares per old share.
     Split(f64),
+}
+
+macro_rules! causes {
+    ($($(#[$doc:meta])* $variant:ident => $slug:literal,)*) => {
+        /// Cause of a fill. That of the closing fill is the cause of the end of a trade.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Cause { $($(#[$doc])* $variant,)* }
+
+        impl Cause {
+            /// All causes, in the order of their codes.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Returns the stable name of this cause.
+            #[must_use]
+            pub fn slug(self) -> &'static str {
+                match self { $(Self::$variant => $slug,)* }
+            }
+        }
+    };
+}
+
+causes! {
+    /// An order.
+    Order => "order",
+    /// The stop loss of a day order.
+    StopLoss => "stop_loss",
+    /// The take profit of a day order.
+    TakeProfit => "take_profit",
+    /// The settlement of a delisted symbol.
+    Settled => "settled",
+    /// A margin call.
+    Liquidated => "liquidated",
+    /// The ruin of the account.
+    Ruined => "ruined",
 }
 
 /// A position from its opening to its close.
@@ -49,6 +89,8 @@ pub struct Trade {
     pub entry: f64,
     /// Profit after fees, in the unit of prices times shares.
     pub profit: f64,
+    /// Cause of its end.
+    pub end: Cause,
 }
 
 impl Trade {
@@ -82,6 +124,8 @@ struct Position {
 ///   at the same price, with the fee divided by shares.
 /// - The **profit** is all cash of the position: sales less purchases, dividends on the shares held before the fill of
 ///   the bar, less fees. Interest, financing and borrow fees belong to the account and to no trade.
+/// - The **end** of a trade is the cause of the fill that closed it. A ruin closes every position at the price given, its
+///   mark, without a fee; what the account owes beyond its value is part of the loss.
 /// - A position that is **open** at the end is no trade; its profit and age are not counted.
 ///
 /// # Errors
@@ -113,8 +157,14 @@ pub fn trades(movements: &[Movement], n_symbols: usize) -> Result<(Vec<Trade>, u
                     position.most *= ratio;
                 }
             }
-            Kind::Fill { shares, price, fee } if [shares, price, fee].iter().all(|x| x.is_finite()) && price >= 0.0 => {
-                closed.extend(fill(held, movement, (shares, price, fee)));
+            Kind::Fill { shares, price, fee, cause }
+                if [shares, price, fee].iter().all(|x| x.is_finite()) && price >= 0.0 =>
+            {
+                closed.extend(fill(held, movement, (shares, price, fee), cause));
+            }
+            Kind::Ruin(price) if price.is_finite() && price >= 0.0 => {
+                let shares = held.as_ref().map_or(0.0, |position| -position.shares);
+                closed.extend(fill(held, movement, (shares, price, 0.0), Cause::Ruined));
             }
             _ => return Err(Undefined::NotAReturn),
         }
@@ -123,7 +173,12 @@ pub fn trades(movements: &[Movement], n_symbols: usize) -> Result<(Vec<Trade>, u
 }
 
 /// Applies a fill to a position and returns the trade that it closes, if any.
-fn fill(held: &mut Option<Position>, movement: &Movement, (shares, price, fee): (f64, f64, f64)) -> Option<Trade> {
+fn fill(
+    held: &mut Option<Position>,
+    movement: &Movement,
+    (shares, price, fee): (f64, f64, f64),
+    end: Cause,
+) -> Option<Trade> {
     let opening = |shares: f64, fee: f64| Position {
         opened: movement.bar,
         shares,
@@ -159,6 +214,7 @@ fn fill(held: &mut Option<Position>, movement: &Movement, (shares, price, fee): 
         is_long: position.shares > 0.0,
         entry: position.entry,
         profit: position.cash - closing * price - closing_fee,
+        end,
     };
     *held = (!is_closed).then(|| opening(left, fee - closing_fee));
     Some(trade)
@@ -179,7 +235,7 @@ pub fn fills_of_path(shares: &[f64], prices: &[f64], n_symbols: usize) -> Vec<Mo
     for (place, (held, price)) in shares.iter().zip(prices).enumerate() {
         let before = place.checked_sub(n_symbols).map_or(0.0, |before| shares[before]);
         if *held != before {
-            let kind = Kind::Fill { shares: held - before, price: *price, fee: 0.0 };
+            let kind = Kind::Fill { shares: held - before, price: *price, fee: 0.0, cause: Cause::Order };
             fills.push(Movement { bar: place / n_symbols, symbol: place % n_symbols, kind });
         }
     }
