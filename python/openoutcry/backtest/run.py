@@ -14,11 +14,11 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, TextAgent
 from openoutcry.arguments import checked_text
+from openoutcry.backtest.conditional_weights import ConditionalWeights, OrderConditions
 from openoutcry.backtest.decision_makers import decision_maker_of, definition_of, is_weights
 from openoutcry.backtest.execution import executed
 from openoutcry.backtest.fill_columns import FillColumns, fill_columns
 from openoutcry.backtest.fill_gross import max_gross_at_fill
-from openoutcry.backtest.conditional_weights import ConditionalWeights, OrderConditions
 from openoutcry.backtest.run_caveats import caveats_of_run
 from openoutcry.backtest.run_columns import run_columns
 from openoutcry.backtest.run_copies import CopiedByReference

@@ -254,13 +254,9 @@ impl<'a> ThreadShare<'a> {
         thread: &mut ThreadWorkspace,
     ) -> Result<(), BatchError> {
         let mut lane = SteppedLane { i, place, group, episode, book: &mut thread.book };
-        let outcome = match fast {
-            Some(outcome) => outcome,
-            None => {
-                let orders = &mut orders[..self.markets[0].data().n_symbols()];
-                self.step_one(&mut lane, orders, (&mut thread.workspace, &mut thread.conditions))?
-            }
-        };
+        let orders = &mut orders[..self.markets[0].data().n_symbols()];
+        let tools = (&mut thread.workspace, &mut thread.conditions);
+        let outcome = fast.map_or_else(|| self.step_one(&mut lane, orders, tools), Ok)?;
         self.write_outcome(lane, outcome, &mut thread.rows);
         Ok(())
     }
