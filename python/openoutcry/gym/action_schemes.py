@@ -60,8 +60,8 @@ class ActionScheme(Protocol):
 class Bracket:
     """Weight, stop distance and profit distance of each symbol.
 
-    The distances are fractions of the last close in [-1, 1), 0 or less for none. A long position has its stop loss below
-    the close and its take profit above it, a short one the reverse.
+    The distances are fractions of the last close in [-1, 1), 0 or less for none. A long position has its stop loss
+    below the close and its take profit above it, a short one the reverse.
 
     Args:
         weights: Space of the weights.
