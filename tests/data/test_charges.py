@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import openoutcry as oo
+from openoutcry.backtest.trades import trades_of
 from openoutcry.data.charges import CHARGES
 
 RNG = np.random.default_rng(36)
@@ -161,3 +162,13 @@ def test_a_record_of_a_market_with_charges_replays() -> None:
     assert record.headers[0]["contract_version"] == "1.1"
     assert not oo.replay(record, own).differences
     assert run(market(), capture=True).record.headers[0]["contract_version"] == "1.0"
+
+
+def test_trades_pay_the_commissions_of_their_symbols() -> None:
+    charged = run(market(fee_bps=[np.nan, 100.0, 0.0]), oo.CostModel(fee_bps=10.0, slippage_bps=0.0))
+    free = run(market(fee_bps=[0.0, 0.0, 0.0]), oo.CostModel(fee_bps=0.0, slippage_bps=0.0))
+    paid = charged.trades["shares"] * charged.trades["price"]
+    rates = np.select([charged.trades["symbol"] == "A", charged.trades["symbol"] == "B"], [0.001, 0.01], 0.0)
+    assert charged.costs["fee"].sum() == pytest.approx((np.abs(paid) * rates).sum(), rel=1e-12)
+    profits = [sum(trade.profit for trade in trades_of(each).trades) for each in (charged, free)]
+    assert profits[0] < profits[1]

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.backtest.fee_rates import fee_rates
 from openoutcry.backtest.fill_phases import INSIDE, OPENS, FillPhases, RunOfFills
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel
@@ -111,7 +112,7 @@ class _Account(NamedTuple):
         bars, symbols, shares, prices = bars[is_filled], symbols[is_filled], shares[is_filled], prices[is_filled]
         rows, traded = np.searchsorted(self.bars, bars), self.shares.copy()
         np.add.at(traded, (rows, symbols), shares)
-        spent = shares * prices + run.cost_model.fee_bps / 1e4 * np.abs(shares) * prices
+        spent = shares * prices + fee_rates(run, bars, symbols) * np.abs(shares) * prices
         return self._replace(cash=self.cash - np.bincount(rows, spent, len(self.bars)), shares=traded)
 
 

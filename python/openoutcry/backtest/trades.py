@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer
+from openoutcry.backtest.fee_rates import fee_rates
 from openoutcry.backtest.fill_phases import exit_places
 from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
@@ -237,9 +238,8 @@ def _corporate_actions(run: Run) -> list[_Part]:
 
 def _fills(run: Run) -> list[_Part]:
     """Return the fills, settlements and liquidations of a run, and its ruin."""
-    rate = run.cost_model.fee_bps / 1e4
     bars, symbols, shares, prices = run._fills
-    fees = rate * np.abs(shares) * prices
+    fees = fee_rates(run, bars, symbols) * np.abs(shares) * prices
     found = [(np.full(len(bars), 3), (bars, symbols, _causes(run), shares, prices, fees))]
     indices = {name: index for index, name in enumerate(run.dataset.symbols)}
     rows: list[tuple[int, tuple[Any, ...]]] = []
@@ -249,8 +249,9 @@ def _fills(run: Run) -> list[_Part]:
             rows.append((2, (*where, -event["shares"], event["price"], 0.0)))
         elif event["slug"] == "liquidated":
             # Both events state the shares of the position that was closed.
-            fee = rate * abs(event["shares"]) * event["price"]
             where = (event["bar"], indices[event["symbol"]], _KINDS.index("liquidated"))
+            (rate,) = fee_rates(run, *(np.array([place]) for place in where[:2]))
+            fee = rate * abs(event["shares"]) * event["price"]
             rows.append((4, (*where, -event["shares"], event["price"], fee)))
         elif event["slug"] == "ruined":
             marks = marks_at(run, event["bar"])

@@ -97,6 +97,7 @@ impl Rules {
     }
 
     /// Returns the slippage of a symbol in a bar, without jitter.
+    #[inline]
     pub(crate) fn half_spread(&self, market: &Dataset, bar: usize, symbol: usize) -> f64 {
         market.charge(Charge::HalfSpread, bar, symbol).map_or(self.rates.slippage, |bps| bps / 1e4)
     }
@@ -104,6 +105,7 @@ impl Rules {
     /// Returns the commission of a symbol in a bar less that of the cost model.
     ///
     /// `None` if the symbol has none of its own.
+    #[inline]
     pub(crate) fn extra_fee(&self, market: &Dataset, bar: usize, symbol: usize) -> Option<f64> {
         market.charge(Charge::Fee, bar, symbol).map(|bps| bps / 1e4 - self.rates.fee)
     }

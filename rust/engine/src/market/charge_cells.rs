@@ -4,11 +4,13 @@ use crate::market::dataset::Dataset;
 impl Dataset {
     /// Returns whether the dataset has a column of charges.
     #[must_use]
+    #[inline]
     pub fn has_charge(&self, charge: Charge) -> bool {
         self.tables.charges.table(charge).is_some()
     }
 
     /// Returns whether the dataset has charges by symbol.
+    #[inline]
     pub(crate) fn has_charges(&self) -> bool {
         !self.tables.charges.is_empty()
     }
@@ -20,6 +22,7 @@ impl Dataset {
     }
 
     /// Returns the charge of a symbol in a bar, if it has one.
+    #[inline]
     pub(crate) fn charge(&self, charge: Charge, bar: usize, symbol: usize) -> Option<f64> {
         self.tables.charges.table(charge).map(|table| table.get(bar, symbol)).filter(|value| !value.is_nan())
     }

@@ -51,6 +51,8 @@ impl Charge {
 #[derive(Debug, Default)]
 pub(crate) struct ChargeTables {
     tables: [Option<Grid>; 4],
+    /// Whether there is one; every step reads it.
+    has_any: bool,
 }
 
 impl ChargeTables {
@@ -61,14 +63,16 @@ impl ChargeTables {
             let table = column.take()?;
             Some(Grid::from_rows(table, n_symbols, f64::NAN))
         });
-        Self { tables }
+        Self { has_any: tables.iter().any(Option::is_some), tables }
     }
 
+    #[inline]
     pub(crate) fn table(&self, charge: Charge) -> Option<&Grid> {
         self.tables[charge as usize].as_ref()
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.tables.iter().all(Option::is_none)
+        !self.has_any
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, work
         reduced |= cut_to_volume(market, rules, book, bar, workspace);
     }
     if reduced {
-        rebalance(rules, book, workspace);
+        rebalance(rules, book.nav, (false, true), workspace);
     }
 }
 
@@ -46,6 +46,7 @@ fn report_untradable(market: &Dataset, bar: usize, workspace: &mut Workspace) {
 }
 
 /// Returns why a symbol cannot be traded at a reference price in a bar (step 8).
+#[inline]
 pub(crate) fn untradable(market: &Dataset, bar: usize, symbol: usize, price: f64) -> Option<UnfilledReason> {
     if !price.is_finite() || market.close_of(bar, symbol).is_nan() {
         Some(UnfilledReason::NoPrice)
@@ -92,31 +93,18 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, works
     reduced
 }
 
-/// Step 10: scales all new exposure if a reduction was cut.
+/// Step 10: scales the new exposure of all orders, if a reduction was cut, to the room that is left.
 ///
-/// Gross exposure stays within its bound.
-fn rebalance(rules: &Rules, book: &Book, workspace: &mut Workspace) {
-    let reduction_cut = (0..workspace.shares.len() * LANES).any(|symbol| {
-        let shares = lane_sums::get(&workspace.shares, symbol);
-        let toward = |orders: &[Block]| parts(lane_sums::get(orders, symbol), shares).0;
-        toward(&workspace.filled) < toward(&workspace.sized)
-    });
-    if reduction_cut {
-        scale_new_exposure(rules, book.nav, true, workspace);
-    }
-}
-
-/// Step 10, where a reduction was cut.
-///
-/// Scales the new exposure of all orders to the room that is left.
-///
-/// `funds` states whether an order that only reduces makes room for another.
-pub(crate) fn scale_new_exposure(rules: &Rules, nav: f64, funds: bool, workspace: &mut Workspace) {
+/// `is_cut` states that one was in another phase. `funds` states whether an order that only reduces makes room for another.
+pub(crate) fn rebalance(rules: &Rules, nav: f64, (is_cut, funds): (bool, bool), workspace: &mut Workspace) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let mut reduction_cut = is_cut;
     for symbol in 0..workspace.shares.len() * LANES {
         let (shares, mark) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.marks, symbol));
+        let (wanted, _) = parts(lane_sums::get(&workspace.sized, symbol), shares);
         let (toward, away) = parts(lane_sums::get(&workspace.filled, symbol), shares);
         let toward = if funds || away > 0.0 { toward } else { 0.0 };
+        reduction_cut |= toward < wanted;
         held[symbol % LANES] += shares.abs() * mark;
         kept[symbol % LANES] += (shares.abs() - toward) * mark;
         added[symbol % LANES] += away * mark;
@@ -124,7 +112,7 @@ pub(crate) fn scale_new_exposure(rules: &Rules, nav: f64, funds: bool, workspace
     let (held, kept, added) = (lane_sums::total(&held), lane_sums::total(&kept), lane_sums::total(&added));
     let budget = rules.limits().max_gross * nav;
     let bound = if held > budget { held } else { budget };
-    if added <= 0.0 || kept + added <= bound {
+    if !reduction_cut || added <= 0.0 || kept + added <= bound {
         return;
     }
     let scale = if bound > kept { (bound - kept) / added } else { 0.0 };
@@ -141,6 +129,7 @@ pub(crate) fn scale_new_exposure(rules: &Rules, nav: f64, funds: bool, workspace
 /// Returns the commission on a notional, and on the symbols that have their own.
 ///
 /// A rounding of the second sum makes no fee negative.
+#[inline]
 pub(crate) fn fee(market: &Dataset, rules: &Rules, traded: f64, extra: &Block) -> f64 {
     let fee = rules.rates.fee * traded;
     if !market.has_charge(Charge::Fee) {
@@ -151,6 +140,7 @@ pub(crate) fn fee(market: &Dataset, rules: &Rules, traded: f64, extra: &Block) -
 }
 
 /// Returns the shares of an order toward flat and away from it.
+#[inline]
 pub(crate) fn parts(order: f64, held: f64) -> (f64, f64) {
     let size = order.abs();
     let opposite = held != 0.0 && order.is_sign_negative() != held.is_sign_negative();
@@ -234,6 +224,7 @@ fn report_fills(market: &Dataset, bar: usize, workspace: &mut Workspace) {
 }
 
 /// Updates the average price of a position for a fill, before its shares move.
+#[inline]
 pub(crate) fn average_in(workspace: &mut Workspace, symbol: usize, order: f64, price: f64) {
     let (held, average) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
     let after = held + order;

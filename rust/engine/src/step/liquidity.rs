@@ -15,11 +15,13 @@ pub(crate) struct Liquidity {
 
 impl Liquidity {
     /// Returns the liquidity of a symbol for an account, from its mark and NAV.
+    #[inline]
     pub(crate) fn of(market: &Dataset, rules: &Rules, (bar, symbol): (usize, usize), (mark, nav): (f64, f64)) -> Self {
         Self { volume: market.volume_of(bar, symbol), mark, nav, capital: rules.costs().capital }
     }
 
     /// Returns the share of the volume that a number of shares takes.
+    #[inline]
     pub(crate) fn participation(&self, shares: f64) -> f64 {
         match self.volume {
             // `capital / volume` shares of NAV 1 are the whole volume of the bar.
@@ -29,11 +31,13 @@ impl Liquidity {
     }
 
     /// Returns the number of shares that takes a share of the volume.
+    #[inline]
     pub(crate) fn shares(&self, participation: f64) -> f64 {
         self.volume.map_or(participation * self.nav / self.mark, |volume| participation * volume / self.capital)
     }
 
     /// Returns the coefficient of the square root of shares in the cost of a fill.
+    #[inline]
     pub(crate) fn impact(&self, rules: &Rules) -> f64 {
         let ratio = self.volume.map_or(self.mark / self.nav, |volume| self.capital / volume);
         // Zero times infinity is NaN.
@@ -42,7 +46,11 @@ impl Liquidity {
 }
 
 /// Returns the slippage of a symbol in a bar, with its jitter.
+#[inline(always)]
 pub(crate) fn slippage(market: &Dataset, rules: &Rules, bar: usize, symbol: usize) -> f64 {
+    if rules.costs().slippage_jitter <= 0.0 {
+        return rules.half_spread(market, bar, symbol);
+    }
     let drawn = rules.tables.as_ref().and_then(|tables| tables.slippage(bar));
     drawn.map_or_else(|| rules.jittered_slippage(market, bar, symbol), |row| lane_sums::get(row, symbol))
 }

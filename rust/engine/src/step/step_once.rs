@@ -7,7 +7,6 @@ use crate::account::rules::Rules;
 use crate::account::workspace::{Detail, Workspace};
 use crate::error::StepError;
 use crate::fast_path;
-use crate::market::charges::Charge;
 use crate::market::dataset::Dataset;
 use crate::step::accrual::{self, Accrual};
 use crate::step::corporate_actions::{self, Actions};
@@ -85,6 +84,7 @@ pub fn step_once(
 /// # Panics
 ///
 /// Panics as [`step_once`] does, and if a condition names no symbol of the market.
+#[inline]
 pub fn step_day_orders(
     market: &Dataset,
     rules: &Rules,
@@ -104,6 +104,7 @@ pub fn step_day_orders(
 }
 
 /// Steps the orders in `workspace` by phases.
+#[inline(never)]
 fn step_in_phases(
     market: &Dataset,
     rules: &Rules,
@@ -149,6 +150,7 @@ struct Traded {
 }
 
 /// Steps 13 to 15: values the account, solves it and moves `book` to the bar.
+#[inline(always)]
 fn finish(
     market: &Dataset,
     rules: &Rules,
@@ -158,10 +160,8 @@ fn finish(
 ) -> Result<Stepped, StepError> {
     let Traded { accrual, actions, .. } = traded;
     let bar = book.bar + 1;
-    let cash = traded.cash + accrual.idle;
-    // Without the column no bit changes, not even that of a zero.
-    let cash = if market.has_charge(Charge::Funding) { cash - accrual.funding } else { cash };
-    let cash = cash - accrual.borrow;
+    // Without funding no bit changes: less 0 is the same number, for a zero of either sign.
+    let cash = traded.cash + accrual.idle - accrual.funding - accrual.borrow;
     let account = solvency::mark(market, bar, cash, workspace);
     #[cfg(feature = "planted")]
     let account = planted_faults::value(account, workspace);

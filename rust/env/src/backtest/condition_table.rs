@@ -9,6 +9,12 @@ pub struct ConditionTable {
 }
 
 impl ConditionTable {
+    /// Returns a table without conditions.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { decisions: Vec::new(), orders: Vec::new() }
+    }
+
     /// Adds the conditions of a decision, sorted by symbol.
     ///
     /// Decisions are added in their order.

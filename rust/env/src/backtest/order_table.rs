@@ -17,7 +17,8 @@ pub struct OrderTable {
     rows: Rows,
     /// Whether every weight is known to be finite or NaN.
     is_checked: bool,
-    conditions: ConditionTable,
+    /// Absent without a condition: most tables have none, and are moved often.
+    conditions: Option<Box<ConditionTable>>,
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +57,7 @@ impl OrderTable {
     /// Returns a table of rows one after the other.
     #[must_use]
     pub fn new(rows: Vec<f64>, n_symbols: usize) -> Self {
-        Self { n_symbols, rows: Rows::All(rows), is_checked: false, conditions: ConditionTable::default() }
+        Self { n_symbols, rows: Rows::All(rows), is_checked: false, conditions: None }
     }
 
     /// Returns a table of weights that are known to be finite or NaN.
@@ -98,7 +99,7 @@ impl OrderTable {
         let stored = at.iter().flat_map(|index| &rows[index * n_symbols..][..n_symbols]).copied().collect();
         let holds = vec![f64::NAN; (HOLDS / n_symbols).clamp(1, n_rows.max(1)) * n_symbols];
         let rows = Rows::Some(SparseRows { n_rows, at, stored, holds });
-        Self { n_symbols, rows, is_checked: false, conditions: ConditionTable::default() }
+        Self { n_symbols, rows, is_checked: false, conditions: None }
     }
 
     /// Returns the number of weights in all rows.
@@ -137,14 +138,21 @@ impl OrderTable {
     /// Returns this table with conditions of its orders.
     #[must_use]
     pub fn with_conditions(mut self, conditions: ConditionTable) -> Self {
-        self.conditions = conditions;
+        self.conditions = (!conditions.is_empty()).then(|| Box::new(conditions));
         self
+    }
+
+    /// Returns whether a decision has a condition.
+    #[inline]
+    pub(crate) fn is_conditional(&self, decision: usize) -> bool {
+        self.conditions.as_ref().is_some_and(|of| of.next_from(decision) == Some(decision))
     }
 
     /// Returns the conditions of the orders.
     #[must_use]
     pub fn conditions(&self) -> &ConditionTable {
-        &self.conditions
+        static NONE: ConditionTable = ConditionTable::new();
+        self.conditions.as_deref().unwrap_or(&NONE)
     }
 
     /// Returns the weights of a decision, and the conditions of its orders.
@@ -155,7 +163,8 @@ impl OrderTable {
     #[must_use]
     #[inline]
     pub fn decision(&self, decision: usize) -> (&[f64], &[DayOrder]) {
-        (&self.rows_from(decision)[..self.n_symbols], self.conditions.of(decision))
+        let conditions = self.conditions.as_ref().map_or(&[][..], |of| of.of(decision));
+        (&self.rows_from(decision)[..self.n_symbols], conditions)
     }
 
     /// Returns rows as [`OrderTable::rows_from`] does, before the next condition.
@@ -165,7 +174,7 @@ impl OrderTable {
     #[inline]
     pub fn plain_rows_from(&self, decision: usize) -> &[f64] {
         let rows = self.rows_from(decision);
-        match self.conditions.next_from(decision) {
+        match self.conditions.as_ref().and_then(|of| of.next_from(decision)) {
             Some(next) => &rows[..rows.len().min((next - decision) * self.n_symbols)],
             None => rows,
         }
@@ -206,14 +215,18 @@ impl OrderTable {
     pub(crate) fn push(&mut self, (row, conditions): (&[f64], &[DayOrder])) {
         let decision = self.n_weights() / self.n_symbols;
         self.is_checked = false;
-        self.conditions.push(decision, conditions);
+        if !conditions.is_empty() {
+            self.conditions.get_or_insert_default().push(decision, conditions);
+        }
         self.all_rows().extend_from_slice(row);
     }
 
     /// Replaces the rows from `decision` on by holds, up to `n_rows` rows.
     pub(crate) fn hold_from(&mut self, decision: usize, n_rows: usize) {
         let n = self.n_symbols;
-        self.conditions.truncate(decision);
+        if let Some(conditions) = &mut self.conditions {
+            conditions.truncate(decision);
+        }
         match &mut self.rows {
             Rows::All(rows) => {
                 rows.truncate(decision * n);
@@ -232,7 +245,9 @@ impl OrderTable {
     /// The first is a hold, and the last is dropped.
     pub(crate) fn delayed(&self) -> Self {
         let mut delayed = self.clone();
-        delayed.conditions.delay(self.n_weights() / self.n_symbols);
+        if let Some(conditions) = &mut delayed.conditions {
+            conditions.delay(self.n_weights() / self.n_symbols);
+        }
         match &mut delayed.rows {
             Rows::All(rows) => {
                 let n = self.n_symbols.min(rows.len());

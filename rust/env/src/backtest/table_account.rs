@@ -2,7 +2,7 @@
 
 use openoutcry_contract::MarketObservation;
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{BlockRun, Book, Detail, StepError, Totals, Workspace, run_block, step_day_orders};
+use openoutcry_engine::{BlockRun, Book, Detail, StepError, Totals, Workspace, run_block, step_day_orders, step_once};
 
 use crate::agents::Agent;
 use crate::backtest::order_table::OrderTable;
@@ -146,8 +146,7 @@ impl<'a> Backtest<'a> {
         decision: usize,
         workspace: &Workspace,
     ) -> usize {
-        let runs =
-            |account: &TableAccount| account.is_open() && !account.run.orders.plain_rows_from(decision).is_empty();
+        let runs = |account: &TableAccount| account.is_open() && !account.run.orders.is_conditional(decision);
         if !accounts.iter().all(runs) {
             return 0;
         }
@@ -258,8 +257,12 @@ impl TableAccount {
             return;
         }
         self.totals = None;
-        let decided = self.run.orders.decision(decision);
-        match step_day_orders(of.data, &of.rules, &mut self.book, decided, workspace) {
+        let (row, conditions) = self.run.orders.decision(decision);
+        let stepped = match conditions {
+            [] => step_once(of.data, &of.rules, &mut self.book, row, workspace),
+            _ => step_day_orders(of.data, &of.rules, &mut self.book, (row, conditions), workspace),
+        };
+        match stepped {
             Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
             Err(fault) => self.fault = Some(fault),
         }

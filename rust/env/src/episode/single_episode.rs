@@ -145,7 +145,10 @@ impl Episode {
             hold_within(shaping.no_trade_band, |symbol| self.book.weight(symbol), &mut orders);
         }
         let mut conditions = std::mem::take(&mut self.conditions);
-        bracket_orders(brackets, &orders, &self.book, &mut conditions);
+        conditions.clear();
+        if !brackets.is_empty() {
+            bracket_orders(brackets, &orders, &self.book, &mut conditions);
+        }
         let stepped = self.trade(data, (&orders, &conditions));
         self.conditions = conditions;
         let stepped = stepped?;

@@ -25,15 +25,7 @@ pub(super) fn run(day: &DayBar<'_>, phase: Phase, trades: &mut DayTrades, worksp
     cut_to_volume(day, trades, workspace);
     // The order of two fills inside a bar is unknown, so a reduction there makes no room for another order.
     let funds = phase != Phase::Inside;
-    let waits = (0..n_symbols).any(|symbol| {
-        let shares = lane_sums::get(&workspace.shares, symbol);
-        let (toward, away) = parts(lane_sums::get(&workspace.filled, symbol), shares);
-        let filled = if funds || away > 0.0 { toward } else { 0.0 };
-        filled < parts(lane_sums::get(&workspace.sized, symbol), shares).0
-    });
-    if waits || trades.reduction_cut {
-        execution::scale_new_exposure(day.rules, day.nav, funds, workspace);
-    }
+    execution::rebalance(day.rules, day.nav, (trades.reduction_cut, funds), workspace);
     if day.rules.limits().cash_account {
         cut_to_cash(day, trades.cash, funds, workspace);
     }
