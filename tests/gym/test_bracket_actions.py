@@ -11,8 +11,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import openoutcry as oo
-from openoutcry.gym import OpenOutcryEnv, OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
 from openoutcry.gym.action_schemes import action_scheme
+from openoutcry.gym.vector import OpenOutcryVectorEnv
 
 Actions = npt.NDArray[np.float32]
 N_BARS, N_SYMBOLS = 40, 3
@@ -77,7 +78,7 @@ def test_an_environment_gives_the_bits_of_the_backtest_of_its_exits() -> None:
 @pytest.mark.parametrize("n_lanes", [1, 3, 8, 17])
 def test_every_lane_has_the_bits_of_its_environment(n_lanes: int) -> None:
     dataset, taken = market(), actions(n_lanes)
-    batch = OpenOutcryVectorEnv(dataset, num_envs=n_lanes, action="bracket")
+    batch = OpenOutcryVectorEnv(n_lanes, dataset=dataset, action="bracket")
     alone = [OpenOutcryEnv(dataset, action="bracket") for _ in range(n_lanes)]
     batch.reset(seed=0)
     for env in alone:
@@ -90,8 +91,8 @@ def test_every_lane_has_the_bits_of_its_environment(n_lanes: int) -> None:
 def test_lanes_without_exits_have_the_bits_of_target_weights() -> None:
     dataset, taken = market(), actions(9)
     taken[:, ::2, :, 1:] = -0.5
-    brackets = OpenOutcryVectorEnv(dataset, num_envs=9, action="bracket")
-    weights = OpenOutcryVectorEnv(dataset, num_envs=9)
+    brackets = OpenOutcryVectorEnv(9, dataset=dataset, action="bracket")
+    weights = OpenOutcryVectorEnv(9, dataset=dataset)
     brackets.reset(seed=0)
     weights.reset(seed=0)
     for step in taken[:15]:
@@ -101,7 +102,7 @@ def test_lanes_without_exits_have_the_bits_of_target_weights() -> None:
 
 def test_exits_last_one_step_and_a_refused_action_leaves_none() -> None:
     dataset = market()
-    env, other = (OpenOutcryVectorEnv(dataset, num_envs=2, action="bracket") for _ in range(2))
+    env, other = (OpenOutcryVectorEnv(2, dataset=dataset, action="bracket") for _ in range(2))
     for each in (env, other):
         each.reset(seed=0)
     exits = np.zeros((2, N_SYMBOLS, 3), np.float32)
