@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from pathlib import Path
+from types import GetSetDescriptorType
 from typing import Any
 
 import numpy as np
@@ -203,3 +204,14 @@ def call_with_keywords(build: Callable[..., Any], args: tuple[Any, ...], kwargs:
 def is_url(name: object) -> bool:
     """Return whether a name is the URL of an HTTP server; schemes ignore case."""
     return isinstance(name, str) and name[:8].lower().startswith(("http://", "https://"))
+
+
+def rule_fields(make: Callable[[], Any]) -> dict[str, Any]:
+    """Return every field of `CostModel` or `Limits` with its default.
+
+    Fields of contract 1.1 are last; `to_dict` leaves them out where they have no effect.
+    """
+    default = make()
+    fields: dict[str, Any] = default.to_dict()
+    names = [name for name, value in vars(type(default)).items() if isinstance(value, GetSetDescriptorType)]
+    return fields | {name: getattr(default, name) for name in names if name not in fields}

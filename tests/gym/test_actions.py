@@ -150,7 +150,7 @@ def test_masks_leave_one_level_to_a_symbol_without_trades() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"action": "bracket"}, "`action` must be one of weights, parts, softmax, discrete, multi-discrete"),
+        ({"action": "orders"}, "`action` must be one of weights, parts, softmax, discrete, multi-discrete, bracket"),
         ({"action": "discrete"}, 'one symbol; received 4 symbols; hint: action="multi-discrete"'),
         ({"levels": (0, 1)}, "`levels` must be None unless"),
         ({"action": "multi-discrete", "levels": (0,)}, "at least two different numbers"),

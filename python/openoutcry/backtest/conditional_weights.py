@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import unmasked_array
 from openoutcry.backtest.weights import aligned_table, weight_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
@@ -61,7 +62,7 @@ class ConditionalWeights(NamedTuple):
             "stop_price": self._price(dataset, "stop_price"),
             "stop_loss": self._price(dataset, "stop_loss"),
             "take_profit": self._price(dataset, "take_profit"),
-            "at_close": _at_close(self.conditions.at, weights),
+            "at_close": _at_close(dataset, self.conditions.at, weights),
         }
         return weights, conditions
 
@@ -70,23 +71,29 @@ class ConditionalWeights(NamedTuple):
         return None if price is None else aligned_table(dataset, price, name)
 
 
-def _at_close(at: Any, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_] | None:
+def _at_close(dataset: Dataset, at: Any, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_] | None:
     """Return which orders fill at the close.
 
     A single word is for the orders that are no holds.
     """
     if isinstance(at, str):
-        _check_times({at})
+        _check_times([at])
         return None if at == "open" else ~np.isnan(weights)
-    times = np.asarray(at)
+    if hasattr(at, "columns") or hasattr(at, "column_names"):
+        if not hasattr(at, "iloc"):
+            wanted = "`at` must be `open`, `close`, an array of both, or a pandas frame"
+            raise refusal("argument_invalid", f"{wanted}; received {type(at).__name__}")
+        _check_times(np.asarray(at, dtype=object).ravel().tolist())
+        # As numbers, so that dates and symbols are checked as those of a price.
+        return np.ascontiguousarray(aligned_table(dataset, (at == "close").astype(np.float64), "at") != 0.0)
+    times = unmasked_array("at", np.ma.asarray(at) if np.ma.isMaskedArray(at) else np.asarray(at, dtype=object))
     if times.shape != weights.shape:
-        raise refusal(
-            "shape_mismatch", f"`at` must have shape {weights.shape}, that of the weights; received {times.shape}"
-        )
-    _check_times({str(time) for time in np.unique(times)})
-    return np.ascontiguousarray(times == "close")
+        wanted = f"`at` must be `open`, `close`, or texts of shape {weights.shape}, that of the weights"
+        raise refusal("shape_mismatch", f"{wanted}; received {times.shape}")
+    _check_times(times.ravel().tolist())
+    return np.ascontiguousarray(times == "close", dtype=np.bool_)
 
 
-def _check_times(times: set[str]) -> None:
-    if unknown := sorted(times - set(_TIMES)):
+def _check_times(times: Iterable[object]) -> None:
+    if unknown := [time for time in times if not isinstance(time, str) or time not in _TIMES]:
         raise refusal("unknown_time", f"`at` must be `open` or `close`; received {unknown[0]!r}")

@@ -93,4 +93,5 @@ def _limits(fields: Mapping[str, str]) -> Limits:
         allow_short=fields["allow_short"] == "true",
         max_participation=None if participation == inf else participation,
         maintenance_margin=bound("maintenance_margin"),
+        cash_account=fields.get("cash_account") == "true",
     )

@@ -12,6 +12,7 @@ import typer
 
 from openoutcry import agents
 from openoutcry.agents import Baseline, TextAgent
+from openoutcry.arguments import rule_fields
 from openoutcry.backtest.decision_makers import NamedAgent, candidate_name, definition_of, is_named_agent, named_agent
 from openoutcry.backtest.strategies import LIBRARY, Strategy
 from openoutcry.backtest.strategies.candidate_file import CandidateFile
@@ -151,18 +152,17 @@ class SelectedAgent:
         if self.candidate is None:
             return CostModel(**costs), Limits(**limits)
         allow_short = limits.pop("allow_short")
-        known = self.candidate.rules("limits", limits, Limits().to_dict())
+        known = self.candidate.rules("limits", limits, rule_fields(Limits))
         known["allow_short"] = allow_short and bool(known["allow_short"])
-        return CostModel(**self.candidate.rules("costs", costs, CostModel().to_dict())), Limits(**known)
+        return CostModel(**self.candidate.rules("costs", costs, rule_fields(CostModel))), Limits(**known)
 
     def notices(self, dataset: Dataset) -> list[str]:
         """Return what a person should know about a run of a candidate."""
         if self.candidate is None:
             return []
-        defaults = CostModel().to_dict() | Limits().to_dict()
-        own = self.candidate.rules("costs", {}, CostModel().to_dict()) | self.candidate.rules(
-            "limits", {}, Limits().to_dict()
-        )
+        costs, limits = rule_fields(CostModel), rule_fields(Limits)
+        defaults = costs | limits
+        own = self.candidate.rules("costs", {}, costs) | self.candidate.rules("limits", {}, limits)
         changed = ", ".join(f"{name} {value}" for name, value in own.items() if value != defaults[name])
         rules = [f"unless stated otherwise, costs and limits are those of the research: {changed}"] if changed else []
         return rules + self.candidate.market_notices(dataset)

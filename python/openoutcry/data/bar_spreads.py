@@ -77,7 +77,9 @@ def edge(opens: Table, highs: Table, lows: Table, closes: Table, n_bars: int) ->
     at_open = _where(is_known, moves * (o != h)), _where(is_known, moves * (o != low))
     at_close = _where(is_known, moves * (c1 != h1)), _where(is_known, moves * (c1 != l1))
     rolled = _Windows(n_bars - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        # The mean of a window without a known bar is NaN.
+        warnings.simplefilter("ignore", RuntimeWarning)
         share = rolled.mean(moves)
         p_open, p_close = (rolled.mean(each[0]) + rolled.mean(each[1]) for each in (at_open, at_close))
         d1, d3, d5 = (_demeaned(rolled, r, moves, share) for r in (r1, r3, r5))
@@ -126,7 +128,5 @@ class _Windows:
 
     def mean(self, table: Table) -> Table:
         """Return the mean of each window."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            found: Table = np.nanmean(self.of(table), axis=-1)
+        found: Table = np.nanmean(self.of(table), axis=-1)
         return found

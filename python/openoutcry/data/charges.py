@@ -11,6 +11,8 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.arguments import unmasked_array
+
 CHARGES = ("half_spread_bps", "fee_bps", "borrow_bps", "funding")
 """Names of the columns."""
 
@@ -42,19 +44,29 @@ def checked_charges(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def on_all_bars(values: Any, n_bars: int, n_symbols: int) -> Any:
     """Return values, with one row of symbols repeated for every bar."""
-    row = np.asarray(values)
+    row = values if np.ma.isMaskedArray(values) else np.asarray(values)
     # A series of pandas has labels, which may be those of the bars.
     is_row = row.shape == (n_symbols,) and not hasattr(values, "iloc")
-    return np.tile(row, (n_bars, 1)) if is_row else values
+    return np.tile(unmasked_array("charges", row), (n_bars, 1)) if is_row else values
 
 
 def of_periods(values: Mapping[str, Any], starts: npt.NDArray[np.intp]) -> dict[str, Any]:
     """Return the charges of longer bars, each of which begins at one of `starts`.
 
-    Costs are those of the first bar, at whose open orders fill. Funding is the sum of all rates.
+    Costs are the first known ones of the period, funding is the sum of all rates.
     """
     given = {name: values[name] for name in CHARGES if values.get(name) is not None}
     return {
-        name: np.add.reduceat(np.nan_to_num(table), starts, axis=0) if name == "funding" else table[starts]
+        name: np.add.reduceat(np.nan_to_num(table), starts, axis=0) if name == "funding" else _first(table, starts)
         for name, table in given.items()
     }
+
+
+def _first(table: npt.NDArray[np.float64], starts: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """Return the first number of each period and symbol, NaN without one."""
+    bars = np.where(np.isnan(table), len(table), np.arange(len(table))[:, None])
+    first = np.minimum.reduceat(bars, starts, axis=0)
+    # A number of a later period is none of this one.
+    ends = np.append(starts[1:], len(table))[:, None]
+    found = np.take_along_axis(table, np.minimum(first, len(table) - 1), axis=0)
+    return np.where(first < ends, found, np.nan)

@@ -38,6 +38,7 @@ _LIMITS = {
     "maintenance_margin": "maintenance margin {:g}",
 }
 _LABELS = {"costs": _COSTS, "limits": _LIMITS}
+_STOP_GAP = {"stop_gap": "stop gap {:g}"}
 _SHOWN_ALWAYS = ("fee_bps", "slippage_bps", "financing_bps", "borrow_bps", "capital")
 
 
@@ -208,8 +209,9 @@ def setting_text(content: str) -> str:
         return f"standard: {', '.join(_shown(_COSTS, name, costs) for name in _SHOWN_ALWAYS)}"
     different = [_shown(_COSTS, name, costs) for name in _COSTS if costs.get(name) != standard_costs[name]]
     different += [_shown(_LIMITS, name, limits) for name in _LIMITS if limits.get(name) != standard_limits[name]]
+    different += [_shown(_STOP_GAP, "stop_gap", costs)] if costs.get("stop_gap") else []
     if limits.get("allow_short") is False:
-        different.append("long only")
+        different.append("cash account" if limits.get("cash_account") is True else "long only")
     return f"{', '.join(different) or 'unknown rules'}; otherwise standard"
 
 

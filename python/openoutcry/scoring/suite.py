@@ -17,7 +17,7 @@ from math import inf
 from typing import Any, TypeVar
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, checked_text, is_integer, lookback_of
+from openoutcry.arguments import checked_integer, checked_text, is_integer, lookback_of, rule_fields
 from openoutcry.data.window import Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -282,7 +282,7 @@ def _seeds(given: Any) -> tuple[int, ...]:
 
 
 def _rules(where: str, make: Callable[..., Any], given: Any) -> Any:
-    fields = _object(where, given, tuple(make().to_dict()))
+    fields = _object(where, given, tuple(rule_fields(make)))
     # JSON has no infinity: null is an unlimited bound. In Python, None is the default.
     unbound = {name: inf for name, value in fields.items() if value is None and name in ("max_weight", "max_gross")}
     return _checked(lambda: make(**fields | unbound))

@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from openoutcry.arguments import checked_integer
+from openoutcry.arguments import checked_integer, rule_fields
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.untrusted.bounded_file import KEY_BYTES, read_text
@@ -146,7 +146,7 @@ def costs_of(fields: Mapping[str, float]) -> CostModel:
     Raises:
         OpenOutcryError: a field is unknown, or its value is invalid.
     """
-    known = CostModel().to_dict()
+    known = rule_fields(CostModel)
     for name in fields:
         if name not in known:
             wanted = f"a field of `costs` must be one of {', '.join(known)}"

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.charges import CHARGES
 from openoutcry.data.dataset import Dataset
 
 Bars = npt.NDArray[np.int64]
 
 _PRICE_COLUMNS = ("close", "open", "high", "low", "dividends")
-_UNSCALED_COLUMNS = ("splits", "tradable")
+_UNSCALED_COLUMNS = ("splits", "tradable", *CHARGES)
 
 
 def permuted_bars(rng: np.random.Generator, first: int, end: int, block_bars: float) -> Bars:

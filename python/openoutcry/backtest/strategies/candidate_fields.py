@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import rule_fields
 from openoutcry.backtest.strategies.parameter_space import shown
 from openoutcry.errors import refusal
 
@@ -123,7 +124,7 @@ def _check_rules(field: str, rules: Any, kind: type[native.CostModel] | type[nat
     """Check costs or limits; null is valid only where it is the default."""
     if not isinstance(rules, Mapping):
         raise refusal("argument_invalid", f"`{field}` of a candidate must be an object; received {shown(rules)}")
-    defaults = kind().to_dict()
+    defaults = rule_fields(kind)
     _check_known(f"`{field}` of a candidate", rules, defaults)
     for name, value in rules.items():
         is_flag = isinstance(defaults[name], bool)

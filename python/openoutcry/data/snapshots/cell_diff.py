@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.charges import CHARGES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import back_adjustment
 from openoutcry.data.snapshots.back_adjustment import Event, Steps
@@ -18,6 +19,8 @@ from openoutcry.untrusted.counted_nouns import counted
 Numbers = npt.NDArray[Any]
 Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
+_ACTIONS = {"splits": "split", "dividends": "dividend", "delistings": "settlement", "tradable": "trading flag"}
+_ACTIONS |= {"half_spread_bps": "half-spread", "fee_bps": "fee", "borrow_bps": "borrow fee", "funding": "funding rate"}
 _NOUNS = {"close": "close", "open": "open", "high": "high", "low": "low", "volume": "volume"}
 _SHOWN = 3
 # Volumes are integers, and vendors round them again after rescaling.
@@ -73,7 +76,7 @@ class Common(NamedTuple):
                 parts += self._prices(name, ratio * old[name], new[name], fits & (ratio != 1.0))
         if "volume" in old:
             parts += self._volumes(old["volume"], new["volume"], ratio)
-        for name in ("splits", "dividends", "delistings", "tradable"):
+        for name in ("splits", "dividends", "delistings", "tradable", *CHARGES):
             if name in old:
                 parts += self._actions(name, old[name], new[name])
         return parts
@@ -129,14 +132,12 @@ class Common(NamedTuple):
 
     def _actions(self, name: str, old: Numbers, new: Numbers) -> list[Part]:
         changed = np.flatnonzero(differ(old, new))
-        noun = {"splits": "split", "dividends": "dividend", "delistings": "settlement", "tradable": "trading flag"}[
-            name
-        ]
+        noun = _ACTIONS.get(name, name)
         if not len(changed):
             return []
         cells = [{"date": self.dates[bar], "old": _plain(old[bar]), "new": _plain(new[bar])} for bar in changed]
-        none = {"splits": 1.0, "dividends": 0.0, "delistings": None, "tradable": None}[name]
-        if name == "tradable" or len(cells) > _SHOWN:
+        none = {"splits": 1.0, "dividends": 0.0}.get(name)
+        if name in ("tradable", *CHARGES) or len(cells) > _SHOWN:
             text = f"{counted(len(cells), noun)} changed, {cells[0]['date']} to {cells[-1]['date']}"
         else:
             text = ", ".join(_action(noun, cell, none) for cell in cells)

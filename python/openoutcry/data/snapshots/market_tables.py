@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from openoutcry.data.charges import CHARGES
 from openoutcry.data.dataset import Dataset
 
 PRICES = ("close", "open", "high", "low")
-TABLES = (*PRICES, "volume", "dividends", "splits", "tradable", "delistings")
+TABLES = (*PRICES, "volume", "dividends", "splits", "tradable", "delistings", *CHARGES)
 
 
 def tables_of(dataset: Dataset) -> dict[str, npt.NDArray[Any]]:

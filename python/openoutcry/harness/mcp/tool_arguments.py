@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents.decision_codec import decision_text
-from openoutcry.arguments import checked_integer, checked_text
+from openoutcry.arguments import checked_integer, checked_text, rule_fields
 from openoutcry.backtest.settings import settings_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window
@@ -96,7 +96,7 @@ def _object(name: str, make: Callable[..., Made], arguments: Mapping[str, Any]) 
     fields = arguments.get(name, {})
     if not isinstance(fields, dict):
         raise refusal("argument_invalid", f"`{name}` must be an object; received {type(fields).__name__}")
-    known = tuple(make().to_dict())
+    known = tuple(rule_fields(make))
     for field in fields:
         if field not in known:
             message = f"fields of `{name}` must be among {', '.join(known)}; received {field!r}"

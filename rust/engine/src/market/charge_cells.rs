@@ -21,6 +21,12 @@ impl Dataset {
         table.blocks().as_flattened().iter().copied().filter(|value| !value.is_nan()).max_by(f64::total_cmp)
     }
 
+    /// Returns the ratio of a split of a symbol in a bar, 1 without one.
+    #[must_use]
+    pub fn split_of(&self, bar: usize, symbol: usize) -> f64 {
+        self.split(bar, symbol)
+    }
+
     /// Returns the charge of a symbol in a bar, if it has one.
     #[inline]
     pub(crate) fn charge(&self, charge: Charge, bar: usize, symbol: usize) -> Option<f64> {

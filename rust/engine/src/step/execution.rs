@@ -219,16 +219,17 @@ fn report_fills(market: &Dataset, bar: usize, workspace: &mut Workspace) {
             + lane_sums::get(&workspace.impact, symbol) * order.abs().sqrt();
         let price = lane_sums::get(market.fill_prices(bar), symbol) * (1.0 + cost.copysign(order));
         workspace.events.push(Event::Filled { symbol, shares: order, price });
-        average_in(workspace, symbol, order, price);
+        let (held, average) =
+            (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
+        lane_sums::set(&mut workspace.avg_prices, symbol, averaged(average, held, order, price));
     }
 }
 
-/// Updates the average price of a position for a fill, before its shares move.
-#[inline]
-pub(crate) fn average_in(workspace: &mut Workspace, symbol: usize, order: f64, price: f64) {
-    let (held, average) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
+/// Returns the average price of a position after a fill.
+#[inline(always)]
+fn averaged(average: f64, held: f64, order: f64, price: f64) -> f64 {
     let after = held + order;
-    let average = if after == 0.0 {
+    if after == 0.0 {
         0.0
     } else if held == 0.0 || held.is_sign_negative() != after.is_sign_negative() {
         price
@@ -236,6 +237,11 @@ pub(crate) fn average_in(workspace: &mut Workspace, symbol: usize, order: f64, p
         (average * held.abs() + price * order.abs()) / after.abs()
     } else {
         average
-    };
-    lane_sums::set(&mut workspace.avg_prices, symbol, average);
+    }
+}
+
+/// Updates the average price of a position for a fill, before its shares move.
+pub(crate) fn average_in(workspace: &mut Workspace, symbol: usize, order: f64, price: f64) {
+    let (held, average) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
+    lane_sums::set(&mut workspace.avg_prices, symbol, averaged(average, held, order, price));
 }

@@ -66,8 +66,15 @@ impl ConditionTable {
     }
 
     /// Moves every condition one decision later, and drops those beyond `n_decisions`.
-    pub(crate) fn delay(&mut self, n_decisions: usize) {
+    ///
+    /// `split` returns the ratio of a split between the two decisions, which divides the prices.
+    pub(crate) fn delay(&mut self, n_decisions: usize, split: impl Fn(usize, usize) -> f64) {
         self.decisions.iter_mut().for_each(|decision| *decision += 1);
         self.truncate(n_decisions);
+        for (decision, order) in self.decisions.iter().zip(&mut self.orders) {
+            let ratio = split(*decision, order.symbol);
+            let [limit, stop, stop_loss, take_profit] = order.prices().map(|price| price / ratio);
+            *order = DayOrder { limit, stop, stop_loss, take_profit, ..*order };
+        }
     }
 }

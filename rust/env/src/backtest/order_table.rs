@@ -243,10 +243,12 @@ impl OrderTable {
     /// Returns these rows one decision later.
     ///
     /// The first is a hold, and the last is dropped.
-    pub(crate) fn delayed(&self) -> Self {
+    ///
+    /// `split` returns the ratio of a split of a symbol in the bar of a decision.
+    pub(crate) fn delayed(&self, split: impl Fn(usize, usize) -> f64) -> Self {
         let mut delayed = self.clone();
         if let Some(conditions) = &mut delayed.conditions {
-            conditions.delay(self.n_weights() / self.n_symbols);
+            conditions.delay(self.n_weights() / self.n_symbols, split);
         }
         match &mut delayed.rows {
             Rows::All(rows) => {
@@ -327,7 +329,7 @@ mod tests {
             let rows = rows_at(100, &at);
             let mut table = copied(&rows);
             let late: Vec<f64> = [HOLD, HOLD].into_iter().chain(rows[..198].iter().copied()).collect();
-            assert_eq!(bits(&table.delayed().to_vec()), bits(&late));
+            assert_eq!(bits(&table.delayed(|_, _| 1.0).to_vec()), bits(&late));
             table.hold_from(3, 100);
             let mut held = rows.clone();
             held[6..].fill(HOLD);

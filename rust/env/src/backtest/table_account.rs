@@ -86,7 +86,7 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `run` has another market or window.
     pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
-        self.run_table(run.orders.delayed())
+        self.run_table(run.orders.delayed(|decision, symbol| self.data.split_of(self.window.start + decision, symbol)))
     }
 
     /// Returns accounts for tables of decisions that arrive in blocks of rows.
