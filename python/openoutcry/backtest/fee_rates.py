@@ -21,7 +21,7 @@ class _Run(Protocol):
 
 
 def fee_rates(run: _Run, bars: npt.NDArray[Any], symbols: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the commission of each fill as a fraction of its notional, from its bar and symbol."""
+    """Return the commission of each fill as a fraction of its notional."""
     of_model = run.cost_model.fee_bps / 1e4
     own = run.dataset.fee_bps
     if own is None:

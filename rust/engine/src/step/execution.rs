@@ -93,9 +93,9 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, works
     reduced
 }
 
-/// Step 10: scales the new exposure of all orders, if a reduction was cut, to the room that is left.
+/// Step 10: scales the new exposure of all orders if a reduction was cut.
 ///
-/// `is_cut` states that one was in another phase. `funds` states whether an order that only reduces makes room for another.
+/// It uses the room that is left. `is_cut` states that one was in another phase. `funds` states whether an order that only reduces makes room for another.
 pub(crate) fn rebalance(rules: &Rules, nav: f64, (is_cut, funds): (bool, bool), workspace: &mut Workspace) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let mut reduction_cut = is_cut;
