@@ -45,7 +45,10 @@ fn raised_by_calls() -> BTreeMap<&'static str, Raised> {
     let costs = CostModel { fee_bps: -1.0, ..CostModel::zero() }.validate().unwrap_err();
     let limits = Limits { max_weight: f64::NAN, ..Limits::default() }.validate().unwrap_err();
     let shapes = Dataset::new(Columns { open: Some(vec![1.0; 200]), ..columns(120, 2) }).unwrap_err();
+    let rates = (0..120).map(|bar| if bar == 1 { 2.0 } else { 0.0001 }).collect();
+    let funding = Dataset::new(Columns { charges: [None, None, None, Some(rates)], ..columns(120, 1) }).unwrap_err();
     BTreeMap::from([
+        ("funding_invalid", data_error(&funding)),
         ("weight_count", step_error(&count)),
         ("weight_not_finite", step_error(&finite)),
         ("episode_over", step_error(&over)),
