@@ -62,7 +62,7 @@ def edge(opens: Table, highs: Table, lows: Table, closes: Table, n_bars: int) ->
         highs: High prices.
         lows: Low prices.
         closes: Closing prices.
-        n_bars: Bars of a window, the first of which serves as the bar before.
+        n_bars: Bars of a window; the first is the bar before the others.
 
     Returns:
         Shape `(n, n_symbols)`: row t is of the window that ends with bar t. NaN where it is undefined. Negative where

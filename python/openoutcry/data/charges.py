@@ -51,7 +51,7 @@ def on_all_bars(values: Any, n_bars: int, n_symbols: int) -> Any:
 
 
 def of_periods(values: Mapping[str, Any], starts: npt.NDArray[np.intp]) -> dict[str, Any]:
-    """Return the charges of longer bars, each of which begins at one of `starts`.
+    """Return the charges of longer bars that begin at `starts`.
 
     Costs are the first known ones of the period, funding is the sum of all rates.
     """

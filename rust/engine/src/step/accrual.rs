@@ -82,8 +82,8 @@ fn short_value_of(market: &Dataset, bar: usize, workspace: &Workspace, shares: i
 ///
 /// Charges the rates on the least cash and the largest shorts.
 ///
-/// The two states of the account are the one after the fills inside the bar, whose cash is `cash_inside`, and the last
-/// one. So a position entered at the close and left at the next open pays for one bar.
+/// It compares two states of the account: after the fills inside the bar, with the cash `cash_inside`, and after all
+/// fills. So a position entered at the close and left at the next open pays for one bar.
 pub(crate) fn accrue_day(
     market: &Dataset,
     rules: &Rules,

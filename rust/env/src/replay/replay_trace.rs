@@ -17,7 +17,7 @@ pub(crate) struct ReplayTrace {
     pub(crate) done: bool,
     /// The first step with a trade.
     pub(crate) first_trade: Option<usize>,
-    /// The first answer whose fault or version, as recorded, does not fit its text.
+    /// The first answer with a recorded fault or version that does not fit its text.
     pub(crate) mismatch: Option<Mismatch>,
     /// The error of the next step, if the replay stopped.
     pub(crate) stopped: Option<StepError>,

@@ -269,7 +269,7 @@ impl Tally {
 
 /// Returns the orders of a decision that were filled and marked, each once.
 ///
-/// Without those filled at the close, which are marked at their own price, and those whose position was exited.
+/// Without orders filled at the close, which are marked at their own price, and orders followed by an exit.
 fn stated(data: &Dataset, decision: &Decision, episode: &Episode) -> Vec<StatedOrder> {
     let close_of = |symbol| data.as_of(episode.book.bar()).close(symbol);
     let filled = episode.events().iter().filter_map(|event| match *event {

@@ -49,7 +49,7 @@ pub(super) fn forestall(day: &DayBar<'_>, workspace: &mut Workspace) {
     }
 }
 
-/// Closes the positions whose stop loss or take profit is met.
+/// Closes the positions that meet their stop loss or take profit.
 pub(super) fn close(day: &DayBar<'_>, trades: &mut DayTrades, workspace: &mut Workspace) {
     let mut sums = FillSums::default();
     let mut any = false;
